@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The netdevice: from its creation to its end.
+ */
+#include "device.h"
+
+#include <linux/if_arp.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/suspend.h>
+#include <net/ip_tunnels.h>
+#include <net/net_namespace.h>
+#include <net/rtnetlink.h>
+
+#include "compat.h"
+#include "peer.h"
+#include "record.h"
+#include "rx.h"
+#include "tx.h"
+#include "udp.h"
+
+#define DEFAULT_MTU		1388
+#define TX_QUEUE_LEN		1000
+/* Handing work over costs more than sealing this much. */
+#define DEFAULT_THRESHOLD	16384
+
+/* All devices of all namespaces. Taken inside RTNL, outside a device's lock. */
+static LIST_HEAD(tunnels);
+static DEFINE_MUTEX(tunnels_lock);
+
+static void each_peer(struct omerta_tunnel *tun,
+		      void (*fn)(struct omerta_peer *peer))
+{
+	struct omerta_peer *peer;
+	unsigned long id;
+
+	lockdep_assert_held(&tun->lock);
+
+	xa_for_each(&tun->peers, id, peer)
+		fn(peer);
+}
+
+static void each_peer_of_all(void (*fn)(struct omerta_peer *peer))
+{
+	struct omerta_tunnel *tun;
+
+	mutex_lock(&tunnels_lock);
+	list_for_each_entry(tun, &tunnels, list) {
+		mutex_lock(&tun->lock);
+		each_peer(tun, fn);
+		mutex_unlock(&tun->lock);
+	}
+	mutex_unlock(&tunnels_lock);
+}
+
+static void peer_look(struct omerta_peer *peer)
+{
+	omerta_peer_due(peer, jiffies);
+}
+
+/* What is cached would keep the outer device, or was found by another mark. */
+static void peer_forget_route(struct omerta_peer *peer)
+{
+	spin_lock_bh(&peer->endpoint_lock);
+	dst_cache_reset(&peer->cache);
+	spin_unlock_bh(&peer->endpoint_lock);
+}
+
+static void peer_forget_traffic(struct omerta_peer *peer)
+{
+	omerta_peer_purge_stage(peer, OMERTA_DROP_TX_DROP_DOWN);
+	peer_forget_route(peer);
+}
+
+static void peer_kill_keys(struct omerta_peer *peer)
+{
+	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_VM_FORK);
+}
+
+static int device_open(struct net_device *dev)
+{
+	struct omerta_tunnel *tun = netdev_priv(dev);
+	int err;
+
+	/* Before the sockets are, or their first wake-up would be lost. */
+	napi_enable(&tun->napi);
+	mutex_lock(&tun->lock);
+	err = omerta_udp_open(tun, tun->port, NULL);
+	if (!err)
+		each_peer(tun, peer_look);
+	mutex_unlock(&tun->lock);
+	if (err)
+		napi_disable(&tun->napi);
+	else
+		netif_start_queue(dev);
+	return err;
+}
+
+static int device_stop(struct net_device *dev)
+{
+	struct omerta_tunnel *tun = netdev_priv(dev);
+
+	netif_stop_queue(dev);
+	mutex_lock(&tun->lock);
+	/* No datagram comes or goes; who finds no sockets drops. */
+	omerta_udp_close(tun);
+	/* Nobody receives, so nobody gives work to others any more. */
+	napi_disable(&tun->napi);
+	omerta_pool_drain(&tun->pool);
+	omerta_rx_purge(tun);
+	each_peer(tun, peer_forget_traffic);
+	mutex_unlock(&tun->lock);
+	return 0;
+}
+
+static void device_stats(struct net_device *dev,
+			 struct rtnl_link_stats64 *stats)
+{
+	struct omerta_tunnel *tun = netdev_priv(dev);
+	u64 drops[OMERTA_DROPS];
+	int i;
+
+	dev_get_tstats64(dev, stats);
+	omerta_drops_read(tun->drops, drops);
+	for (i = 0; i < OMERTA_DROPS; i++) {
+		if (i < OMERTA_DROPS_RX)
+			stats->rx_dropped += drops[i];
+		else
+			stats->tx_dropped += drops[i];
+	}
+}
+
+static void device_uninit(struct net_device *dev)
+{
+	struct omerta_tunnel *tun = netdev_priv(dev);
+
+	mutex_lock(&tunnels_lock);
+	list_del_init(&tun->list);
+	mutex_unlock(&tunnels_lock);
+
+	mutex_lock(&tun->lock);
+	tun->dying = true;
+	omerta_peer_remove_all(tun);
+	mutex_unlock(&tun->lock);
+	netdev_dbg(dev, "device destroyed\n");
+}
+
+static const struct net_device_ops netdev_ops = {
+	.ndo_open = device_open,
+	.ndo_stop = device_stop,
+	.ndo_uninit = device_uninit,
+	.ndo_start_xmit = omerta_tx_xmit,
+	.ndo_get_stats64 = device_stats,
+};
+
+static const struct device_type device_type = { .name = KBUILD_MODNAME };
+
+/**
+ * omerta_device_is() - whether a device is one of ours
+ * @dev: any device
+ *
+ * Return: true if its private part is a struct omerta_tunnel.
+ */
+bool omerta_device_is(const struct net_device *dev)
+{
+	return dev->netdev_ops == &netdev_ops;
+}
+
+/* When the last reference to the device is gone. */
+static void device_destruct(struct net_device *dev)
+{
+	struct omerta_tunnel *tun = netdev_priv(dev);
+
+	omerta_pool_destroy(&tun->pool);
+	rhashtable_destroy(&tun->keys);
+	xa_destroy(&tun->peers);
+	free_percpu(tun->drops);
+	mutex_destroy(&tun->lock);
+}
+
+static void device_setup(struct net_device *dev)
+{
+	dev->netdev_ops = &netdev_ops;
+	dev->header_ops = &ip_tunnel_header_ops;
+	dev->type = ARPHRD_NONE;
+	dev->flags = IFF_POINTOPOINT | IFF_NOARP;
+	dev->hard_header_len = 0;
+	dev->addr_len = 0;
+	dev->tx_queue_len = TX_QUEUE_LEN;
+	dev->features |= NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HIGHDMA;
+	dev->hw_features |= NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HIGHDMA;
+	dev->mtu = DEFAULT_MTU;
+	dev->min_mtu = ETH_MIN_MTU;
+	dev->max_mtu = omerta_record_max_plain(0);
+	dev->pcpu_stat_type = NETDEV_PCPU_STAT_TSTATS;
+	dev->needs_free_netdev = true;
+	SET_NETDEV_DEVTYPE(dev, &device_type);
+	/* ICMP errors are answered along the packet's route. */
+	netif_keep_dst(dev);
+}
+
+static int tunnel_init(struct omerta_tunnel *tun, struct net_device *dev)
+{
+	int err = -ENOMEM;
+
+	tun->dev = dev;
+	INIT_LIST_HEAD(&tun->list);
+	mutex_init(&tun->lock);
+	tun->policy = OMERTA_POLICY_AUTO;
+	tun->threshold = DEFAULT_THRESHOLD;
+	xa_init(&tun->peers);
+	omerta_allowedips_init(&tun->allowedips, &tun->lock);
+	init_llist_head(&tun->rx_done);
+	tun->drops = omerta_drops_alloc();
+	if (!tun->drops)
+		return -ENOMEM;
+	err = rhashtable_init(&tun->keys, &omerta_key_params);
+	if (err)
+		goto err_drops;
+	err = omerta_pool_init(&tun->pool, dev->name);
+	if (err)
+		goto err_keys;
+	netif_napi_add(dev, &tun->napi, omerta_rx_poll);
+	return 0;
+
+err_keys:
+	rhashtable_destroy(&tun->keys);
+err_drops:
+	free_percpu(tun->drops);
+	return err;
+}
+
+static int tunnel_register(struct net_device *dev, struct net *birth)
+{
+	struct omerta_tunnel *tun = netdev_priv(dev);
+	int err;
+
+	err = tunnel_init(tun, dev);
+	if (err)
+		return err;
+	tun->birth = birth;
+	err = register_netdevice(dev);
+	if (err) {
+		device_destruct(dev);
+		return err;
+	}
+	/* Not before, or a failing register_netdevice() would call it too. */
+	dev->priv_destructor = device_destruct;
+	mutex_lock(&tunnels_lock);
+	list_add_tail(&tun->list, &tunnels);
+	mutex_unlock(&tunnels_lock);
+	netdev_dbg(dev, "device created\n");
+	return 0;
+}
+
+static int link_new(struct net_device *dev, struct rtnl_newlink_params *params,
+		    struct netlink_ext_ack *extack)
+{
+	return tunnel_register(dev, rtnl_newlink_link_net(params));
+}
+
+OMERTA_NEWLINK(link_newlink, link_new)
+
+static struct rtnl_link_ops link_ops __read_mostly = {
+	.kind = KBUILD_MODNAME,
+	.priv_size = sizeof(struct omerta_tunnel),
+	.setup = device_setup,
+	.newlink = link_newlink,
+};
+
+/**
+ * omerta_device_create() - make a device otherwise than by rtnetlink
+ * @net: its namespace
+ * @name: its name, may contain "%d"
+ * @extack: says why it failed
+ *
+ * Context: process context, RTNL held.
+ * Return: the device, to be deleted by rtnl_link_ops, or an ERR_PTR().
+ */
+struct net_device *omerta_device_create(struct net *net, const char *name,
+					struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[IFLA_MAX + 1] = {};
+	struct net_device *dev;
+	int err;
+
+	dev = rtnl_create_link(net, name, NET_NAME_USER, &link_ops, tb, extack);
+	if (IS_ERR(dev))
+		return dev;
+	err = tunnel_register(dev, net);
+	if (err) {
+		free_netdev(dev);
+		return ERR_PTR(err);
+	}
+	err = rtnl_configure_link(dev, NULL, 0, NULL);
+	if (err) {
+		unregister_netdevice(dev);
+		return ERR_PTR(err);
+	}
+	return dev;
+}
+
+static int check_class(struct omerta_tunnel *tun, u8 class,
+		       struct netlink_ext_ack *extack)
+{
+	if (class == tun->class)
+		return 0;
+	if (netif_running(tun->dev)) {
+		NL_SET_ERR_MSG(extack, "chunk-size changes only while the device is down; use ip link set down");
+		return -EBUSY;
+	}
+	if (tun->dev->mtu > omerta_record_max_plain(class)) {
+		NL_SET_ERR_MSG(extack, "the device's mtu is too large for this chunk-size; lower it first");
+		return -ERANGE;
+	}
+	return 0;
+}
+
+static int check_port(struct omerta_tunnel *tun, u16 port,
+		      struct netlink_ext_ack *extack)
+{
+	if (netif_running(tun->dev))
+		return port && port == tun->port ? 0 :
+		       omerta_udp_open(tun, port, extack);
+	return omerta_udp_probe(tun, port, extack);
+}
+
+/**
+ * omerta_device_configure() - change settings of a device
+ * @tun: the device
+ * @config: the settings; checked except for what depends on the device
+ * @extack: says why they are refused
+ *
+ * Context: process context, RTNL and the device's lock held.
+ * Return: 0 or a negative errno; then nothing has changed.
+ */
+int omerta_device_configure(struct omerta_tunnel *tun,
+			    const struct omerta_device_config *config,
+			    struct netlink_ext_ack *extack)
+{
+	unsigned long has = config->has;
+	int err;
+
+	ASSERT_RTNL();
+	lockdep_assert_held(&tun->lock);
+
+	if (has & BIT(OMERTA_A_DEVICE_CHUNK_SIZE)) {
+		err = check_class(tun, config->class, extack);
+		if (err)
+			return err;
+	}
+	/* The last that may fail, for it changes sockets if the device is up. */
+	if (has & BIT(OMERTA_A_DEVICE_LISTEN_PORT)) {
+		err = check_port(tun, config->port, extack);
+		if (err)
+			return err;
+		if (!netif_running(tun->dev))
+			tun->port = config->port;
+	}
+	if (has & BIT(OMERTA_A_DEVICE_CHUNK_SIZE)) {
+		tun->class = config->class;
+		tun->dev->max_mtu = omerta_record_max_plain(config->class);
+	}
+	if (has & BIT(OMERTA_A_DEVICE_FWMARK)) {
+		WRITE_ONCE(tun->fwmark, config->fwmark);
+		each_peer(tun, peer_forget_route);
+	}
+	if (has & BIT(OMERTA_A_DEVICE_POLICY))
+		WRITE_ONCE(tun->policy, config->policy);
+	if (has & BIT(OMERTA_A_DEVICE_PERCPU_THRESHOLD))
+		WRITE_ONCE(tun->threshold, config->threshold);
+	if (has & BIT(OMERTA_A_DEVICE_CPUS))
+		omerta_pool_set_cpus(&tun->pool, config->cpus);
+	return 0;
+}
+
+/* The sockets' namespace goes away: the device stays where it is, mute. */
+static void __net_exit netns_pre_exit(struct net *net)
+{
+	struct omerta_tunnel *tun;
+
+	rtnl_lock();
+	mutex_lock(&tunnels_lock);
+	list_for_each_entry(tun, &tunnels, list) {
+		if (tun->birth != net)
+			continue;
+		mutex_lock(&tun->lock);
+		tun->birth = NULL;
+		omerta_udp_close(tun);
+		each_peer(tun, peer_forget_route);
+		mutex_unlock(&tun->lock);
+		netif_carrier_off(tun->dev);
+	}
+	mutex_unlock(&tunnels_lock);
+	rtnl_unlock();
+}
+
+static struct pernet_operations pernet_ops = {
+	.pre_exit = netns_pre_exit,
+};
+
+/*
+ * A cloned machine, or one woken from an image, would seal under counters that
+ * were used already. An image is also no place for secrets, so keys die before
+ * it is written.
+ */
+static int vm_notify(struct notifier_block *nb, unsigned long action,
+		     void *data)
+{
+	each_peer_of_all(peer_kill_keys);
+	return NOTIFY_DONE;
+}
+
+static int pm_notify(struct notifier_block *nb, unsigned long action,
+		     void *data)
+{
+	switch (action) {
+	case PM_HIBERNATION_PREPARE:
+		each_peer_of_all(peer_kill_keys);
+		break;
+	case PM_POST_SUSPEND:
+		/* Timers stood still while keys grew old. */
+		each_peer_of_all(peer_look);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block vm_notifier = { .notifier_call = vm_notify };
+static struct notifier_block pm_notifier = { .notifier_call = pm_notify };
+
+/**
+ * omerta_device_init() - make devices possible
+ *
+ * Return: 0 or a negative errno.
+ */
+int __init omerta_device_init(void)
+{
+	int err;
+
+	err = register_pm_notifier(&pm_notifier);
+	if (err)
+		return err;
+	err = register_random_vmfork_notifier(&vm_notifier);
+	if (err)
+		goto err_pm;
+	err = register_pernet_device(&pernet_ops);
+	if (err)
+		goto err_vm;
+	err = rtnl_link_register(&link_ops);
+	if (err)
+		goto err_pernet;
+	return 0;
+
+err_pernet:
+	unregister_pernet_device(&pernet_ops);
+err_vm:
+	unregister_random_vmfork_notifier(&vm_notifier);
+err_pm:
+	unregister_pm_notifier(&pm_notifier);
+	return err;
+}
+
+/**
+ * omerta_device_exit() - delete all devices and make none possible
+ */
+void omerta_device_exit(void)
+{
+	rtnl_link_unregister(&link_ops);
+	unregister_pernet_device(&pernet_ops);
+	unregister_random_vmfork_notifier(&vm_notifier);
+	unregister_pm_notifier(&pm_notifier);
+	/* Peers and keys are freed by RCU callbacks in our text. */
+	rcu_barrier();
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Loading and unloading.
+ */
+#include <linux/init.h>
+#include <linux/module.h>
+#include <net/genetlink.h>
+#include <net/rtnetlink.h>
+
+#include <uapi/linux/omerta.h>
+
+#include "device.h"
+#include "fingerprint.h"
+#include "netlink.h"
+
+static int __init omerta_init(void)
+{
+	int err;
+
+	err = omerta_fingerprint_init();
+	if (err)
+		return err;
+	err = omerta_device_init();
+	if (err)
+		goto err_fingerprint;
+	err = omerta_netlink_init();
+	if (err)
+		goto err_device;
+	return 0;
+
+err_device:
+	omerta_device_exit();
+err_fingerprint:
+	omerta_fingerprint_exit();
+	return err;
+}
+
+static void __exit omerta_exit(void)
+{
+	omerta_netlink_exit();
+	omerta_device_exit();
+	omerta_fingerprint_exit();
+}
+
+module_init(omerta_init);
+module_exit(omerta_exit);
+
+MODULE_DESCRIPTION("Encrypting IP-over-UDP tunnel that works in parallel chunks");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS_RTNL_LINK(KBUILD_MODNAME);
+MODULE_ALIAS_GENL_FAMILY(OMERTA_FAMILY_NAME);

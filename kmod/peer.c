@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Peers: what a device knows of each other end, from its creation to the last
+ * burst that refers to it.
+ */
+#include "peer.h"
+
+#include <linux/slab.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+
+static int peer_link(struct omerta_peer *peer, struct netlink_ext_ack *extack)
+{
+	struct omerta_tunnel *tun = peer->tun;
+	int err;
+
+	err = xa_insert(&tun->peers, peer->id, peer, GFP_KERNEL);
+	if (err == -EBUSY) {
+		NL_SET_ERR_MSG(extack, "a peer with this id exists; use peer-set to change it");
+		return -EEXIST;
+	}
+	if (!err)
+		tun->n_peers++;
+	return err;
+}
+
+/**
+ * omerta_peer_create() - add a peer to a device
+ * @tun: the device
+ * @id: the peer's id, not 0
+ * @timer: called when the peer's timer is due
+ * @tx_work: work function that sends what is done
+ * @extack: says why it is refused
+ *
+ * Context: process context, the device's lock held.
+ * Return: the peer, to be removed with omerta_peer_remove(), or an ERR_PTR().
+ */
+struct omerta_peer *omerta_peer_create(struct omerta_tunnel *tun, u32 id,
+				       void (*timer)(struct timer_list *t),
+				       void (*tx_work)(struct work_struct *w),
+				       struct netlink_ext_ack *extack)
+{
+	struct omerta_peer *peer;
+	int err = -ENOMEM;
+
+	lockdep_assert_held(&tun->lock);
+
+	peer = kzalloc(sizeof(*peer), GFP_KERNEL);
+	if (!peer)
+		return ERR_PTR(-ENOMEM);
+	peer->stats = omerta_peer_stats_alloc();
+	if (!peer->stats)
+		goto err_peer;
+	err = dst_cache_init(&peer->cache, GFP_KERNEL);
+	if (err)
+		goto err_stats;
+
+	peer->tun = tun;
+	peer->id = id;
+	refcount_set(&peer->refs, 1);
+	INIT_LIST_HEAD(&peer->allowed.prefixes);
+	omerta_keyring_init(&peer->ring, &tun->keys, tun->dev, id);
+	spin_lock_init(&peer->endpoint_lock);
+	spin_lock_init(&peer->tx_lock);
+	__skb_queue_head_init(&peer->stage);
+	INIT_LIST_HEAD(&peer->tx_fifo);
+	INIT_LIST_HEAD(&peer->rx_fifo);
+	INIT_WORK(&peer->tx_work, tx_work);
+	timer_setup(&peer->timer, timer, 0);
+	peer->tx_last = jiffies;
+
+	err = peer_link(peer, extack);
+	if (err)
+		goto err_cache;
+	netdev_dbg(tun->dev, "peer %u created\n", id);
+	return peer;
+
+err_cache:
+	dst_cache_destroy(&peer->cache);
+err_stats:
+	free_percpu(peer->stats);
+err_peer:
+	kfree(peer);
+	return ERR_PTR(err);
+}
+
+static void peer_free(struct rcu_head *rcu)
+{
+	struct omerta_peer *peer = container_of(rcu, struct omerta_peer, rcu);
+
+	dst_cache_destroy(&peer->cache);
+	free_percpu(peer->stats);
+	kfree(peer);
+}
+
+/**
+ * omerta_peer_get() - refer to a peer from a burst
+ * @peer: a peer found under RCU
+ *
+ * Return: @peer, or NULL if it is on its way out.
+ */
+struct omerta_peer *omerta_peer_get(struct omerta_peer *peer)
+{
+	return refcount_inc_not_zero(&peer->refs) ? peer : NULL;
+}
+
+/**
+ * omerta_peer_put() - end what omerta_peer_get() began
+ * @peer: the peer
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_put(struct omerta_peer *peer)
+{
+	if (refcount_dec_and_test(&peer->refs))
+		call_rcu(&peer->rcu, peer_free);
+}
+
+/**
+ * omerta_peer_purge_stage() - drop what waits for a key or a route
+ * @peer: the peer
+ * @reason: why
+ */
+void omerta_peer_purge_stage(struct omerta_peer *peer, enum omerta_drop reason)
+{
+	struct sk_buff_head purged;
+	struct sk_buff *skb;
+
+	__skb_queue_head_init(&purged);
+	spin_lock_bh(&peer->tx_lock);
+	skb_queue_splice_init(&peer->stage, &purged);
+	peer->key_wanted = false;
+	spin_unlock_bh(&peer->tx_lock);
+	while ((skb = __skb_dequeue(&purged)))
+		omerta_drop(peer->tun->drops, skb, reason);
+}
+
+/* Unlink: xmit, NAPI, timer and workers may have found the peer before. */
+static void peer_unlink(struct omerta_peer *peer)
+{
+	struct omerta_tunnel *tun = peer->tun;
+
+	lockdep_assert_held(&tun->lock);
+
+	xa_erase(&tun->peers, peer->id);
+	tun->n_peers--;
+	omerta_allowedips_remove_all(&tun->allowedips, &peer->allowed);
+	WRITE_ONCE(peer->dead, true);
+	omerta_keyring_clear(&peer->ring);
+}
+
+/*
+ * Finish, after a grace period: neither xmit nor NAPI stages or arms the timer
+ * any more. Bursts in flight are left; each has a reference to the peer and
+ * finds it dead.
+ */
+static void peer_finish(struct omerta_peer *peer)
+{
+	timer_shutdown_sync(&peer->timer);
+	omerta_peer_purge_stage(peer, OMERTA_DROP_TX_DROP_DOWN);
+	netdev_dbg(peer->tun->dev, "peer %u destroyed\n", peer->id);
+	omerta_peer_put(peer);
+}
+
+/**
+ * omerta_peer_remove() - take a peer out of its device
+ * @peer: the peer; gone for the caller afterwards
+ *
+ * Context: process context, the device's lock held.
+ */
+void omerta_peer_remove(struct omerta_peer *peer)
+{
+	peer_unlink(peer);
+	synchronize_net();
+	peer_finish(peer);
+}
+
+/**
+ * omerta_peer_remove_all() - take all peers out of a device
+ * @tun: the device
+ *
+ * Context: process context, the device's lock held.
+ */
+void omerta_peer_remove_all(struct omerta_tunnel *tun)
+{
+	struct omerta_peer *peer, *tmp;
+	unsigned long id;
+	LIST_HEAD(gone);
+
+	xa_for_each(&tun->peers, id, peer) {
+		peer_unlink(peer);
+		list_add_tail(&peer->gone, &gone);
+	}
+	synchronize_net();
+	list_for_each_entry_safe(peer, tmp, &gone, gone)
+		peer_finish(peer);
+}
+
+static struct omerta_peer *
+peer_of(const struct omerta_allowedips_owner *owner)
+{
+	return owner ? container_of(owner, struct omerta_peer, allowed) : NULL;
+}
+
+/**
+ * omerta_peer_by_dst() - find the peer that an inner packet goes to
+ * @tun: the device
+ * @skb: the packet; network header set and complete in the linear part
+ *
+ * Context: inside an RCU read-side section.
+ * Return: the peer, valid until the section ends, or NULL.
+ */
+struct omerta_peer *omerta_peer_by_dst(struct omerta_tunnel *tun,
+				       const struct sk_buff *skb)
+{
+	bool v6 = skb->protocol == htons(ETH_P_IPV6);
+	const void *dst = v6 ? (void *)&ipv6_hdr(skb)->daddr :
+			       (void *)&ip_hdr(skb)->daddr;
+
+	return peer_of(omerta_allowedips_lookup(&tun->allowedips, v6, dst));
+}
+
+/**
+ * omerta_peer_owns_src() - whether an inner packet may come from a peer
+ * @peer: the peer
+ * @skb: the packet; network header set and complete in the linear part
+ *
+ * Context: inside an RCU read-side section.
+ * Return: true if the packet's source is the peer's.
+ */
+bool omerta_peer_owns_src(struct omerta_peer *peer, const struct sk_buff *skb)
+{
+	bool v6 = skb->protocol == htons(ETH_P_IPV6);
+	const void *src = v6 ? (void *)&ipv6_hdr(skb)->saddr :
+			       (void *)&ip_hdr(skb)->saddr;
+
+	return omerta_allowedips_lookup(&peer->tun->allowedips, v6, src) ==
+	       &peer->allowed;
+}
+
+static bool same_endpoint(const struct omerta_endpoint *a,
+			  const struct omerta_endpoint *b)
+{
+	if (a->family != b->family || a->port != b->port ||
+	    a->scope != b->scope)
+		return false;
+	if (a->family == AF_INET)
+		return a->addr4 == b->addr4 && a->src4 == b->src4;
+	return ipv6_addr_equal(&a->addr6, &b->addr6) &&
+	       ipv6_addr_equal(&a->src6, &b->src6);
+}
+
+/**
+ * omerta_peer_set_endpoint() - let a peer be somewhere else
+ * @peer: the peer
+ * @endpoint: where it is now
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_set_endpoint(struct omerta_peer *peer,
+			      const struct omerta_endpoint *endpoint)
+{
+	/* Changed by few and seldom: look before taking the lock. */
+	if (data_race(same_endpoint(&peer->endpoint, endpoint)))
+		return;
+	spin_lock_bh(&peer->endpoint_lock);
+	peer->endpoint = *endpoint;
+	dst_cache_reset(&peer->cache);
+	spin_unlock_bh(&peer->endpoint_lock);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_PEER_H
+#define _OMERTA_PEER_H
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/list.h>
+#include <linux/refcount.h>
+#include <linux/skbuff.h>
+#include <linux/timer.h>
+#include <linux/workqueue.h>
+#include <net/dst_cache.h>
+
+#include "keys.h"
+#include "tunnel.h"
+
+/**
+ * struct omerta_endpoint - where a peer's datagrams go and come from
+ * @family: AF_INET or AF_INET6, AF_UNSPEC if there is no endpoint
+ * @port: the peer's UDP port
+ * @addr4: the peer's IPv4 address
+ * @addr6: the peer's IPv6 address
+ * @src4: our address that the peer sent to, 0 if not known
+ * @src6: our address that the peer sent to, :: if not known
+ * @scope: interface of a link-local @addr6, else 0
+ */
+struct omerta_endpoint {
+	sa_family_t family;
+	__be16 port;
+	union {
+		__be32 addr4;
+		struct in6_addr addr6;
+	};
+	union {
+		__be32 src4;
+		struct in6_addr src6;
+	};
+	int scope;
+};
+
+/* In struct omerta_peer's flags: somebody sends what is done. */
+#define OMERTA_PEER_SENDING	0
+
+/**
+ * struct omerta_peer - the other end
+ * @tun: the device; constant
+ * @id: constant
+ * @name: lock: the device's
+ * @public_key: opaque; lock: the device's
+ * @refs: the device's table, and one per burst in flight
+ * @dead: it has been taken out of the device
+ * @allowed: its prefixes; lock: the device's
+ * @ring: its keys
+ * @endpoint_lock: protects @endpoint and what @cache holds for it; BH off
+ * @endpoint: where it is; lock: @endpoint_lock
+ * @cache: route to @endpoint; lock: @endpoint_lock
+ * @tx_lock: makes staging serial; BH off
+ * @stage: packets that wait for a key or a route; lock: @tx_lock
+ * @stage_since: jiffies at which @stage began to wait; lock: @tx_lock
+ * @stage_why: what it will be dropped for, if it comes to that; lock: @tx_lock
+ * @key_wanted: a key was asked for and none has sealed since; lock: @tx_lock
+ * @tx_fifo: bursts in counter order; lock: @tx_lock
+ * @flags: OMERTA_PEER_*
+ * @tx_work: goes on sending where a CPU sent enough
+ * @rx_fifo: bursts in the order of arrival; the device's NAPI only
+ * @timer: for all that is due at some time
+ * @keepalive: seconds between persistent keepalives, 0 for none
+ * @tx_last: jiffies of the last record sent
+ * @answer_due: a non-empty record waits for any to be sent
+ * @answer_at: jiffies at which an empty one is, if @answer_due
+ * @confirm_left: how often an empty record is still sent for the active key
+ * @confirm_at: jiffies of the next such record
+ * @rx_last: boot time in ns of the last authentic record, 0 for never
+ * @stats: statistics
+ * @gone: while it is being removed; lock: the device's
+ * @rcu: for the deferred free
+ */
+struct omerta_peer {
+	struct omerta_tunnel *tun;
+	u32 id;
+	char name[OMERTA_PEER_NAME_LEN + 1];
+	u8 public_key[OMERTA_KEY_LEN];
+	refcount_t refs;
+	bool dead;
+	struct omerta_allowedips_owner allowed;
+	struct omerta_keyring ring;
+	spinlock_t endpoint_lock;
+	struct omerta_endpoint endpoint;
+	struct dst_cache cache;
+	spinlock_t tx_lock;
+	struct sk_buff_head stage;
+	unsigned long stage_since;
+	enum omerta_drop stage_why;
+	bool key_wanted;
+	struct list_head tx_fifo;
+	unsigned long flags;
+	struct work_struct tx_work;
+	struct list_head rx_fifo;
+	struct timer_list timer;
+	u16 keepalive;
+	unsigned long tx_last;
+	bool answer_due;
+	unsigned long answer_at;
+	unsigned int confirm_left;
+	unsigned long confirm_at;
+	u64 rx_last;
+	struct omerta_peer_stats __percpu *stats;
+	struct list_head gone;
+	struct rcu_head rcu;
+};
+
+struct omerta_peer *omerta_peer_create(struct omerta_tunnel *tun, u32 id,
+				       void (*timer)(struct timer_list *t),
+				       void (*tx_work)(struct work_struct *w),
+				       struct netlink_ext_ack *extack);
+void omerta_peer_remove(struct omerta_peer *peer);
+void omerta_peer_remove_all(struct omerta_tunnel *tun);
+struct omerta_peer *omerta_peer_get(struct omerta_peer *peer);
+void omerta_peer_put(struct omerta_peer *peer);
+struct omerta_peer *omerta_peer_by_dst(struct omerta_tunnel *tun,
+				       const struct sk_buff *skb);
+bool omerta_peer_owns_src(struct omerta_peer *peer, const struct sk_buff *skb);
+void omerta_peer_set_endpoint(struct omerta_peer *peer,
+			      const struct omerta_endpoint *endpoint);
+void omerta_peer_purge_stage(struct omerta_peer *peer, enum omerta_drop reason);
+
+/**
+ * omerta_peer_due() - have the timer look at a peer soon enough
+ * @peer: the peer
+ * @when: jiffies; an earlier appointment stays
+ */
+static inline void omerta_peer_due(struct omerta_peer *peer, unsigned long when)
+{
+	if (!READ_ONCE(peer->dead))
+		timer_reduce(&peer->timer, when);
+}
+
+#endif /* _OMERTA_PEER_H */

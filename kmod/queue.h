@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_QUEUE_H
+#define _OMERTA_QUEUE_H
+
+#include <linux/atomic.h>
+#include <linux/cpumask.h>
+#include <linux/ptr_ring.h>
+#include <linux/refcount.h>
+#include <linux/workqueue.h>
+
+/**
+ * struct omerta_job - items that several CPUs work on
+ * @run: works on the items from first to end, exclusive; from any CPU
+ * @done: called once, when all runs are over, by whoever ended the last one
+ * @free: called once, when nobody refers to the job any more
+ * @n_items: number of items
+ * @n_runs: number of contiguous runs they are split into
+ * @next: next run to claim
+ * @left: runs that are not over
+ * @refs: the owner, who submits it, and CPUs that work on it or may
+ *
+ * @run and @done are called with BH off or in process context.
+ */
+struct omerta_job {
+	void (*run)(struct omerta_job *job, unsigned int first,
+		    unsigned int end);
+	void (*done)(struct omerta_job *job);
+	void (*free)(struct omerta_job *job);
+	unsigned int n_items;
+	unsigned int n_runs;
+	atomic_t next;
+	atomic_t left;
+	refcount_t refs;
+};
+
+/**
+ * struct omerta_worker - one CPU's share of the work
+ * @work: takes jobs from @ring
+ * @ring: jobs to help with
+ */
+struct omerta_worker {
+	struct work_struct work;
+	struct ptr_ring ring;
+};
+
+/**
+ * struct omerta_pool - the workers of a device
+ * @wq: where they run
+ * @workers: per CPU
+ * @cpus: which CPUs may be used; replaced under the device's lock and read
+ *	  without, so that for a moment both masks may count
+ * @n_cpus: number of @cpus
+ */
+struct omerta_pool {
+	struct workqueue_struct *wq;
+	struct omerta_worker __percpu *workers;
+	cpumask_var_t cpus;
+	unsigned int n_cpus;
+};
+
+void omerta_job_init(struct omerta_job *job, unsigned int n_items,
+		     unsigned int n_runs);
+void omerta_job_put(struct omerta_job *job);
+
+int omerta_pool_init(struct omerta_pool *pool, const char *name);
+void omerta_pool_drain(struct omerta_pool *pool);
+void omerta_pool_destroy(struct omerta_pool *pool);
+void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus);
+void omerta_pool_run(struct omerta_pool *pool, struct omerta_job *job);
+
+#endif /* _OMERTA_QUEUE_H */

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wire.h and chunk.c: nonces, and lists of chunks sealed and opened.
+ */
+#include "../chunk.c"
+
+#include <linux/string.h>
+
+#include "test_util.h"
+#include "vec_edges.h"
+#include "vec_wycheproof.h"
+
+#define FILL		0xa5
+#define MAX_LEN		1100
+#define SLOT_PLAIN	0
+#define SLOT_SEALED	1
+
+static bool is_fill(const u8 *p, u32 len)
+{
+	return !len || !memchr_inv(p, FILL, len);
+}
+
+/* Catches: counter, end and position that share bits or fall out of 64. */
+static void nonce_fields(struct kunit *test)
+{
+	const u64 top = OMERTA_COUNTER_LIMIT - 1;
+
+	KUNIT_EXPECT_EQ(test, omerta_nonce(0, 0, false), 0ULL);
+	KUNIT_EXPECT_EQ(test, omerta_nonce(0, 1, false), 1ULL);
+	KUNIT_EXPECT_EQ(test, omerta_nonce(0, 0, true), 0x80ULL);
+	KUNIT_EXPECT_EQ(test, omerta_nonce(1, 0, false), 0x100ULL);
+	KUNIT_EXPECT_EQ(test, omerta_nonce(0x123456789aULL, 127, true),
+			0x123456789affULL);
+	KUNIT_EXPECT_EQ(test, omerta_nonce(top, 127, true),
+			0xfffffffffeffffffULL);
+	KUNIT_EXPECT_EQ(test, omerta_nonce(top, 0, false) >> 8, top);
+	KUNIT_EXPECT_LE(test, OMERTA_MAX_CHUNKS - 1, 0x7f);
+}
+
+/* Catches: a library whose nonce or Poly1305 differs from RFC 8439's. */
+static void wycheproof(struct kunit *test)
+{
+	u8 *out = kunit_kzalloc(test, sizeof(vec_wycheproof->sealed),
+				GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, out);
+	for (i = 0; i < ARRAY_SIZE(vec_wycheproof); i++) {
+		const struct vec_wycheproof *v = &vec_wycheproof[i];
+		u32 sealed_len = v->len + OMERTA_TAG_LEN;
+		bool good;
+
+		chacha20poly1305_encrypt(out, v->plain, v->len, v->ad,
+					 v->ad_len, v->nonce, v->key);
+		KUNIT_EXPECT_MEMEQ_MSG(test, out, v->sealed, sealed_len,
+				       "case %u", v->id);
+		memset(out, FILL, v->len);
+		good = chacha20poly1305_decrypt(out, v->sealed, sealed_len,
+						v->ad, v->ad_len, v->nonce,
+						v->key);
+		KUNIT_EXPECT_TRUE_MSG(test, good, "case %u", v->id);
+		KUNIT_EXPECT_MEMEQ_MSG(test, out, v->plain, v->len, "case %u",
+				       v->id);
+	}
+}
+
+/* Catches: a lost carry or a missing final reduction in an engine. */
+static void poly1305_edges(struct kunit *test)
+{
+	u8 secret[OMERTA_SECRET_LEN], out[VEC_EDGE_LEN + OMERTA_TAG_LEN];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(vec_edges); i++) {
+		const struct vec_edge *v = &vec_edges[i];
+		struct omerta_chunk c = {
+			.plain = (u8 *)v->plain, .sealed = out,
+			.nonce = v->nonce, .len = v->len,
+		};
+
+		test_pattern(secret, sizeof(secret), v->seed);
+		omerta_chunk_seal(&c, 1, secret);
+		KUNIT_EXPECT_MEMEQ_MSG(test, out, v->sealed,
+				       v->len + OMERTA_TAG_LEN, "edge %u", i);
+		c.sealed = (u8 *)v->sealed;
+		c.plain = out;
+		KUNIT_EXPECT_TRUE(test, omerta_chunk_open(&c, 1, secret));
+		KUNIT_EXPECT_MEMEQ_MSG(test, out, v->plain, v->len, "edge %u",
+				       i);
+	}
+}
+
+static void round_trip(struct kunit *test, u32 len, const u8 *secret)
+{
+	struct omerta_chunk c = { .nonce = omerta_nonce(len, 3, true),
+				  .len = len };
+	u8 *plain = test_edge(test, SLOT_PLAIN, len);
+	u8 *sealed = test_edge(test, SLOT_SEALED, len + OMERTA_TAG_LEN);
+	u8 *want = test_edge(test, 2, len + OMERTA_TAG_LEN);
+
+	test_pattern(plain, len, len);
+	chacha20poly1305_encrypt(want, plain, len, NULL, 0, c.nonce, secret);
+	c.plain = plain;
+	c.sealed = sealed;
+	omerta_chunk_seal(&c, 1, secret);
+	KUNIT_ASSERT_MEMEQ_MSG(test, sealed, want, len + OMERTA_TAG_LEN,
+			       "length %u", len);
+	if (len)
+		memset(plain, FILL, len);
+	KUNIT_ASSERT_TRUE_MSG(test, omerta_chunk_open(&c, 1, secret),
+			      "length %u", len);
+	test_pattern(want, len, len);
+	KUNIT_ASSERT_MEMEQ_MSG(test, plain, want, len, "length %u", len);
+
+	c.plain = sealed;
+	KUNIT_ASSERT_TRUE(test, omerta_chunk_open(&c, 1, secret));
+	KUNIT_ASSERT_MEMEQ_MSG(test, sealed, want, len, "in place, %u", len);
+}
+
+/* Catches: a length at which an engine reads or writes past the end. */
+static void every_length(struct kunit *test)
+{
+	u8 secret[OMERTA_SECRET_LEN];
+	u32 len;
+
+	test_pattern(secret, sizeof(secret), 1);
+	for (len = 0; len <= MAX_LEN; len += TEST_SCALE(1, 3)) {
+		round_trip(test, len, secret);
+		cond_resched();
+	}
+	for (len = 2048; len <= 65536; len *= 2) {
+		round_trip(test, len - 1, secret);
+		round_trip(test, len, secret);
+	}
+}
+
+/* Lay @n chunks of random lengths and nonces end to end. */
+static void random_list(struct test_rng *rng, struct omerta_chunk *list,
+			unsigned int n, u8 *plain, u8 *sealed)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		list[i].plain = plain;
+		list[i].sealed = sealed;
+		list[i].len = test_below(rng, 4) ? OMERTA_CHUNK_MIN :
+						   test_below(rng, 600);
+		list[i].nonce = test_rnd(rng);
+		plain += list[i].len;
+		sealed += list[i].len + OMERTA_TAG_LEN;
+	}
+}
+
+/* Catches: an engine that mixes up the lanes of a list. */
+static void list_as_singles(struct kunit *test)
+{
+	struct test_rng rng = TEST_RNG(1);
+	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	u8 *plain = test_edge(test, SLOT_PLAIN, 600 * OMERTA_CHUNK_LIST);
+	u8 *sealed = test_edge(test, SLOT_SEALED, 616 * OMERTA_CHUNK_LIST);
+	u8 *one = test_edge(test, 2, 616);
+	u8 secret[OMERTA_SECRET_LEN];
+	unsigned int round, n, i;
+
+	for (round = 0; round < TEST_SCALE(2000, 200); round++) {
+		n = round % (OMERTA_CHUNK_LIST + 1);
+		test_random(&rng, secret, sizeof(secret));
+		test_pattern(plain, 600 * OMERTA_CHUNK_LIST, round);
+		random_list(&rng, list, n, plain, sealed);
+		omerta_chunk_seal(list, n, secret);
+		for (i = 0; i < n; i++) {
+			chacha20poly1305_encrypt(one, list[i].plain,
+						 list[i].len, NULL, 0,
+						 list[i].nonce, secret);
+			KUNIT_ASSERT_MEMEQ_MSG(test, list[i].sealed, one,
+					       list[i].len + OMERTA_TAG_LEN,
+					       "chunk %u of %u", i, n);
+		}
+		memset(plain, FILL, 600 * OMERTA_CHUNK_LIST);
+		KUNIT_ASSERT_TRUE(test, omerta_chunk_open(list, n, secret));
+		test_pattern(sealed, 600 * OMERTA_CHUNK_LIST, round);
+		for (i = 0; i < n; i++)
+			KUNIT_ASSERT_MEMEQ(test, list[i].plain,
+					   sealed + (list[i].plain - plain),
+					   list[i].len);
+		cond_resched();
+	}
+}
+
+/* Catches: one bad chunk overlooked, or its plaintext written all the same. */
+static void one_bad_in_list(struct kunit *test)
+{
+	struct test_rng rng = TEST_RNG(2);
+	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	u8 *plain = test_edge(test, SLOT_PLAIN, 600 * OMERTA_CHUNK_LIST);
+	u8 *sealed = test_edge(test, SLOT_SEALED, 616 * OMERTA_CHUNK_LIST);
+	u8 secret[OMERTA_SECRET_LEN];
+	unsigned int n, bad;
+
+	test_random(&rng, secret, sizeof(secret));
+	for (n = 1; n <= OMERTA_CHUNK_LIST; n++) {
+		test_random(&rng, plain, 600 * OMERTA_CHUNK_LIST);
+		random_list(&rng, list, n, plain, sealed);
+		omerta_chunk_seal(list, n, secret);
+		for (bad = 0; bad < n; bad++) {
+			u32 len = list[bad].len;
+			u8 *byte = list[bad].sealed +
+				   test_below(&rng, len + OMERTA_TAG_LEN);
+			u8 bit = 1 << test_below(&rng, 8);
+
+			*byte ^= bit;
+			memset(plain, FILL, 600 * OMERTA_CHUNK_LIST);
+			KUNIT_ASSERT_FALSE_MSG(test,
+					       omerta_chunk_open(list, n,
+								 secret),
+					       "chunk %u of %u", bad, n);
+			KUNIT_ASSERT_TRUE(test,
+					  is_fill(list[bad].plain, len));
+			*byte ^= bit;
+		}
+		KUNIT_ASSERT_TRUE(test, omerta_chunk_open(list, n, secret));
+	}
+}
+
+/* Catches: a chunk that opens under another nonce or another secret. */
+static void bound_to_nonce_and_secret(struct kunit *test)
+{
+	u8 secret[OMERTA_SECRET_LEN] = { 1 }, plain[40] = { 0 }, sealed[56];
+	struct omerta_chunk c = { .plain = plain, .sealed = sealed,
+				  .nonce = 5, .len = sizeof(plain) };
+	unsigned int bit;
+
+	omerta_chunk_seal(&c, 1, secret);
+	for (bit = 0; bit < 64; bit++) {
+		c.nonce ^= 1ULL << bit;
+		KUNIT_EXPECT_FALSE_MSG(test, omerta_chunk_open(&c, 1, secret),
+				       "nonce bit %u", bit);
+		c.nonce ^= 1ULL << bit;
+	}
+	for (bit = 0; bit < 8 * sizeof(secret); bit++) {
+		secret[bit / 8] ^= 1 << bit % 8;
+		KUNIT_EXPECT_FALSE_MSG(test, omerta_chunk_open(&c, 1, secret),
+				       "secret bit %u", bit);
+		secret[bit / 8] ^= 1 << bit % 8;
+	}
+	KUNIT_EXPECT_TRUE(test, omerta_chunk_open(&c, 1, secret));
+}
+
+/* Catches: statistics that show no name for the engine. */
+static void engine_name(struct kunit *test)
+{
+	KUNIT_ASSERT_NOT_NULL(test, omerta_chunk_engine());
+	KUNIT_EXPECT_TRUE(test, omerta_chunk_engine()[0]);
+}
+
+static struct kunit_case chunk_cases[] = {
+	KUNIT_CASE(nonce_fields),
+	KUNIT_CASE(wycheproof),
+	KUNIT_CASE(poly1305_edges),
+	KUNIT_CASE(every_length),
+	KUNIT_CASE(list_as_singles),
+	KUNIT_CASE(one_bad_in_list),
+	KUNIT_CASE(bound_to_nonce_and_secret),
+	KUNIT_CASE(engine_name),
+	{}
+};
+
+struct kunit_suite omerta_chunk_suite = {
+	.name = "omerta_chunk",
+	.exit = test_exit,
+	.test_cases = chunk_cases,
+};

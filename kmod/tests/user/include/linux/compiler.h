@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_USER_COMPILER_H
+#define _OMERTA_USER_COMPILER_H
+
+#define __packed		__attribute__((__packed__))
+#define __printf(a, b)		__attribute__((__format__(printf, a, b)))
+#define __must_check		__attribute__((__warn_unused_result__))
+#define __maybe_unused		__attribute__((__unused__))
+#define __noreturn		__attribute__((__noreturn__))
+#define __rcu
+
+#define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, v)	(*(volatile __typeof__(x) *)&(x) = (v))
+
+#endif /* _OMERTA_USER_COMPILER_H */

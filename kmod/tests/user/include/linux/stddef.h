@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_USER_STDDEF_H
+#define _OMERTA_USER_STDDEF_H
+
+#include <stddef.h>
+
+#endif /* _OMERTA_USER_STDDEF_H */

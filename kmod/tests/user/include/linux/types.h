@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_USER_TYPES_H
+#define _OMERTA_USER_TYPES_H
+
+/*
+ * Stands in for the kernel's header when the leaves are built in user space.
+ * Byte orders assume a little-endian host, as the library shim does.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <linux/compiler.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t s64;
+
+typedef u16 __le16;
+typedef u32 __le32;
+typedef u64 __le64;
+typedef u16 __be16;
+typedef u32 __be32;
+
+typedef unsigned int gfp_t;
+
+#define U8_MAX		UINT8_MAX
+#define U16_MAX		UINT16_MAX
+#define U32_MAX		UINT32_MAX
+#define U64_MAX		UINT64_MAX
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian only");
+#define cpu_to_le32(x)	((__le32)(x))
+#define cpu_to_le64(x)	((__le64)(x))
+#define le32_to_cpu(x)	((u32)(x))
+#define le64_to_cpu(x)	((u64)(x))
+
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+
+#endif /* _OMERTA_USER_TYPES_H */

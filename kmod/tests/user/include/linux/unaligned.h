@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_USER_UNALIGNED_H
+#define _OMERTA_USER_UNALIGNED_H
+
+#include <linux/types.h>
+
+static inline u64 be_load(const u8 *p, unsigned int n)
+{
+	u64 v = 0;
+
+	while (n--)
+		v = v << 8 | *p++;
+	return v;
+}
+
+static inline void be_store(u8 *p, u64 v, unsigned int n)
+{
+	for (; n; v >>= 8)
+		p[--n] = v;
+}
+
+#define get_unaligned_be16(p)		((u16)be_load((const u8 *)(p), 2))
+#define get_unaligned_be32(p)		((u32)be_load((const u8 *)(p), 4))
+#define get_unaligned_be64(p)		be_load((const u8 *)(p), 8)
+#define put_unaligned_be16(v, p)	be_store((u8 *)(p), v, 2)
+#define put_unaligned_be32(v, p)	be_store((u8 *)(p), v, 4)
+#define put_unaligned_be64(v, p)	be_store((u8 *)(p), v, 8)
+
+#endif /* _OMERTA_USER_UNALIGNED_H */

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is due at some time. A peer has one timer; whoever has something to
+ * wait for makes an appointment with omerta_peer_due(), and when the timer
+ * runs it looks at everything and makes the next appointments.
+ */
+#include "timers.h"
+
+#include <linux/netdevice.h>
+#include <linux/timekeeping.h>
+
+#include "compat.h"
+#include "tx.h"
+
+/* How often an empty record asks for the confirmation of a key. */
+#define CONFIRM_TRIES	10
+/* A timer that is due later looks again meanwhile. */
+#define LOOK_AGAIN	(24 * 3600 * HZ)
+
+static void run_keys(struct omerta_peer *peer)
+{
+	u64 due = omerta_keyring_expire(&peer->ring);
+	u64 now = ktime_get_boottime_ns(), wait;
+
+	if (due == U64_MAX)
+		return;
+	wait = due > now ? nsecs_to_jiffies64(due - now) : 0;
+	omerta_peer_due(peer, jiffies + 1 + min_t(u64, wait, LOOK_AGAIN));
+}
+
+static void run_confirm(struct omerta_peer *peer)
+{
+	unsigned int left = READ_ONCE(peer->confirm_left);
+
+	if (!left)
+		return;
+	if (time_after_eq(jiffies, peer->confirm_at)) {
+		WRITE_ONCE(peer->confirm_left, left - 1);
+		peer->confirm_at = jiffies + HZ;
+		omerta_tx_keepalive(peer);
+	}
+	omerta_peer_due(peer, peer->confirm_at);
+}
+
+static void run_answer(struct omerta_peer *peer)
+{
+	unsigned long at = READ_ONCE(peer->answer_at);
+
+	if (!READ_ONCE(peer->answer_due))
+		return;
+	if (time_before(jiffies, at)) {
+		omerta_peer_due(peer, at);
+		return;
+	}
+	WRITE_ONCE(peer->answer_due, false);
+	omerta_tx_keepalive(peer);
+}
+
+static void run_keepalive(struct omerta_peer *peer)
+{
+	unsigned long interval = READ_ONCE(peer->keepalive) * HZ;
+	unsigned long at = READ_ONCE(peer->tx_last) + interval;
+
+	if (!interval)
+		return;
+	if (time_after_eq(jiffies, at)) {
+		omerta_tx_keepalive(peer);
+		at = jiffies + interval;
+	}
+	omerta_peer_due(peer, at);
+}
+
+/**
+ * omerta_timers_run() - look at everything that may be due for a peer
+ * @t: the peer's timer
+ *
+ * Context: softirq.
+ */
+void omerta_timers_run(struct timer_list *t)
+{
+	struct omerta_peer *peer = timer_container_of(peer, t, timer);
+
+	rcu_read_lock();
+	if (READ_ONCE(peer->dead))
+		goto out;
+	run_keys(peer);
+	if (!netif_running(peer->tun->dev))
+		goto out;
+	omerta_tx_retry(peer);
+	run_confirm(peer);
+	run_answer(peer);
+	run_keepalive(peer);
+out:
+	rcu_read_unlock();
+}
+
+/**
+ * omerta_timers_confirm() - tell the other end of a newly active key
+ * @peer: the peer
+ *
+ * Sends empty records, one a second, until a record under the key arrives.
+ *
+ * Context: process context, the device's lock held.
+ */
+void omerta_timers_confirm(struct omerta_peer *peer)
+{
+	lockdep_assert_held(&peer->tun->lock);
+
+	peer->confirm_at = jiffies;
+	WRITE_ONCE(peer->confirm_left, CONFIRM_TRIES);
+	omerta_peer_due(peer, jiffies);
+}

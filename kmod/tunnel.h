@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_TUNNEL_H
+#define _OMERTA_TUNNEL_H
+
+#include <linux/llist.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/rhashtable.h>
+#include <linux/xarray.h>
+#include <net/net_namespace.h>
+
+#include <uapi/linux/omerta.h>
+
+#include "allowedips.h"
+#include "queue.h"
+#include "stats.h"
+
+enum omerta_family { OMERTA_V4, OMERTA_V6, OMERTA_FAMILIES };
+
+/**
+ * struct omerta_tunnel - private part of a device
+ * @dev: the device
+ * @list: member of the module's list of devices; lock: omerta_tunnels_lock
+ * @lock: serialises configuration; taken inside RTNL
+ * @birth: namespace of the sockets, NULL once it is gone; lock: @lock
+ * @generation: changes with what dumps show; lock: @lock
+ * @dying: no configuration any more; lock: @lock
+ * @sk: sockets while the device is up; changed under RTNL and @lock
+ * @port: UDP port asked for or got, host order, 0 for any; lock: @lock
+ * @fwmark: mark of outgoing datagrams; lock: @lock, read without
+ * @class: chunk class of records sent; changed while the device is down
+ * @policy: where bursts are sealed and opened; lock: @lock, read without
+ * @threshold: see the netlink spec; lock: @lock, read without
+ * @peers: by id; lock: @lock, look-ups under RCU too
+ * @n_peers: number of peers; lock: @lock
+ * @keys: by local id; changed under the peers' ring locks
+ * @allowedips: by inner address; lock: @lock
+ * @napi: receives, commits and delivers
+ * @rx_done: bursts of which the last chunk has been opened
+ * @rx_inflight: bursts that other CPUs are at; @napi only
+ * @rx_next: whether IPv4 or IPv6 is drained first; @napi only
+ * @pool: per-CPU workers
+ * @drops: drop counters
+ */
+struct omerta_tunnel {
+	struct net_device *dev;
+	struct list_head list;
+	struct mutex lock;
+	struct net *birth;
+	unsigned int generation;
+	bool dying;
+	struct sock __rcu *sk[OMERTA_FAMILIES];
+	u16 port;
+	u32 fwmark;
+	u8 class;
+	u8 policy;
+	u32 threshold;
+	struct xarray peers;
+	unsigned int n_peers;
+	struct rhashtable keys;
+	struct omerta_allowedips allowedips;
+	struct napi_struct napi;
+	struct llist_head rx_done;
+	unsigned int rx_inflight;
+	unsigned int rx_next;
+	struct omerta_pool pool;
+	struct omerta_drops __percpu *drops;
+};
+
+/**
+ * omerta_tunnel_split() - into how many runs to split chunks
+ * @tun: the device
+ * @bytes: plaintext bytes of the burst
+ * @chunks: its chunks
+ *
+ * Return: 1 to work where we are.
+ */
+static inline unsigned int omerta_tunnel_split(const struct omerta_tunnel *tun,
+					       u32 bytes, unsigned int chunks)
+{
+	switch (READ_ONCE(tun->policy)) {
+	case OMERTA_POLICY_INLINE:
+		return 1;
+	case OMERTA_POLICY_AUTO:
+		if (bytes <= READ_ONCE(tun->threshold))
+			return 1;
+		break;
+	}
+	return min(chunks, READ_ONCE(tun->pool.n_cpus));
+}
+
+#endif /* _OMERTA_TUNNEL_H */

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The way out: xmit -> stage -> seal -> send.
+ *
+ * stage gives a packet its key, counter and route and puts it at the end of
+ * the peer's fifo; seal works outside of all locks, on one CPU or several;
+ * send takes from the fifo's head what is sealed.
+ */
+#include "tx.h"
+
+#include <linux/icmp.h>
+#include <linux/icmpv6.h>
+#include <linux/if_ether.h>
+#include <linux/slab.h>
+#include <net/icmp.h>
+#include <net/inet_ecn.h>
+#include <net/ip_tunnels.h>
+#include <net/ipv6.h>
+
+#include "buf.h"
+#include "record.h"
+#include "udp.h"
+
+/* Packets that may wait for a key or a route, and for how long. */
+#define STAGE_LEN	128
+#define STAGE_TIME	(5 * HZ)
+/* Bursts sent in one go before others get a turn. */
+#define SEND_BATCH	64
+
+#define HEADROOM	(LL_MAX_HEADER + sizeof(struct ipv6hdr) + \
+			 sizeof(struct udphdr))
+
+/**
+ * struct tx_burst - records on their way out
+ * @job: for the sealing
+ * @list: member of the peer's fifo
+ * @peer: the peer; a reference
+ * @key: the key; a reference
+ * @inner: the packet, NULL for a keepalive
+ * @outer: the datagram
+ * @data: its UDP payload
+ * @path: its way
+ * @layout: of the record
+ * @counter: of the record
+ * @ecn: of the outer header
+ * @sealed: may be sent
+ */
+struct tx_burst {
+	struct omerta_job job;
+	struct list_head list;
+	struct omerta_peer *peer;
+	struct omerta_key *key;
+	struct sk_buff *inner;
+	struct sk_buff *outer;
+	u8 *data;
+	struct omerta_path path;
+	struct omerta_layout layout;
+	u64 counter;
+	u8 ecn;
+	bool sealed;
+};
+
+static u8 outer_ecn(const struct sk_buff *skb)
+{
+	return ip_tunnel_ecn_encap(0, ip_hdr(skb), skb);
+}
+
+/* Copy a chunk's plaintext to where it is sealed in place, with padding. */
+static void copy_chunk(const struct sk_buff *skb, u32 off,
+		       const struct omerta_chunk *chunk)
+{
+	u32 len = off < skb->len ? min(chunk->len, skb->len - off) : 0;
+
+	/* Cannot fail: the range lies within the packet. */
+	WARN_ON_ONCE(len && skb_copy_bits(skb, off, chunk->sealed, len));
+	memset(chunk->sealed + len, 0, chunk->len - len);
+}
+
+static void seal_run(struct omerta_job *job, unsigned int i, unsigned int end)
+{
+	struct tx_burst *burst = container_of(job, struct tx_burst, job);
+	u32 size = omerta_chunk_size(burst->layout.class);
+	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	unsigned int n;
+
+	for (n = 0; i < end; i++) {
+		struct omerta_chunk *chunk = &list[n++];
+
+		chunk->plain = burst->data;
+		chunk->sealed = burst->data;
+		omerta_record_chunk(&burst->layout, burst->counter, i, chunk);
+		chunk->plain = chunk->sealed;
+		if (burst->inner)
+			copy_chunk(burst->inner, i * size, chunk);
+		if (n == OMERTA_CHUNK_LIST || i + 1 == end) {
+			omerta_chunk_seal(list, n, burst->key->tx_secret);
+			n = 0;
+		}
+	}
+}
+
+static void burst_free(struct omerta_job *job)
+{
+	struct tx_burst *burst = container_of(job, struct tx_burst, job);
+
+	omerta_peer_put(burst->peer);
+	kfree(burst);
+}
+
+/* Send one sealed burst; the fifo's reference to it ends here. */
+static void send_burst(struct tx_burst *burst)
+{
+	struct omerta_peer *peer = burst->peer;
+	struct omerta_tunnel *tun = peer->tun;
+	u32 bytes = burst->inner ? burst->inner->len : 0;
+
+	if (burst->inner) {
+		dev_sw_netstats_tx_add(tun->dev, 1, bytes);
+		consume_skb(burst->inner);
+	}
+	omerta_peer_stats_tx(peer->stats, !!bytes, bytes, 1,
+			     burst->layout.wire_len);
+	WRITE_ONCE(peer->tx_last, jiffies);
+	if (READ_ONCE(peer->answer_due))
+		WRITE_ONCE(peer->answer_due, false);
+	omerta_udp_send(tun, burst->outer, &burst->path, burst->ecn);
+	omerta_key_put(burst->key);
+	omerta_job_put(&burst->job);
+}
+
+/* Move what is sealed at the fifo's head to @ready, up to a batch. */
+static void take_sealed(struct omerta_peer *peer, struct list_head *ready)
+{
+	struct tx_burst *burst, *tmp;
+	unsigned int n = 0;
+
+	spin_lock_bh(&peer->tx_lock);
+	list_for_each_entry_safe(burst, tmp, &peer->tx_fifo, list) {
+		/* Pairs with seal_done(). */
+		if (n++ == SEND_BATCH || !smp_load_acquire(&burst->sealed))
+			break;
+		list_move_tail(&burst->list, ready);
+	}
+	spin_unlock_bh(&peer->tx_lock);
+}
+
+static bool head_sealed(struct omerta_peer *peer)
+{
+	struct tx_burst *burst;
+	bool sealed;
+
+	if (list_empty_careful(&peer->tx_fifo))
+		return false;
+	spin_lock_bh(&peer->tx_lock);
+	burst = list_first_entry_or_null(&peer->tx_fifo, struct tx_burst, list);
+	sealed = burst && smp_load_acquire(&burst->sealed);
+	spin_unlock_bh(&peer->tx_lock);
+	return sealed;
+}
+
+/*
+ * Send a batch of what is sealed, in order. One CPU at a time: another that
+ * comes meanwhile leaves its burst to the one at work, which therefore looks
+ * again after it has let others in, and has the rest sent by a worker.
+ *
+ * Context: BH off, the peer is referred to.
+ */
+static void send_sealed(struct omerta_peer *peer)
+{
+	struct tx_burst *burst, *tmp;
+	LIST_HEAD(ready);
+
+	if (test_and_set_bit(OMERTA_PEER_SENDING, &peer->flags))
+		return;
+	take_sealed(peer, &ready);
+	list_for_each_entry_safe(burst, tmp, &ready, list)
+		send_burst(burst);
+	clear_bit_unlock(OMERTA_PEER_SENDING, &peer->flags);
+	smp_mb__after_atomic();
+
+	if (head_sealed(peer) && omerta_peer_get(peer) &&
+	    !queue_work(peer->tun->pool.wq, &peer->tx_work))
+		omerta_peer_put(peer);
+}
+
+/**
+ * omerta_tx_work() - go on sending what is sealed
+ * @work: a peer's; has a reference to the peer, which ends here
+ */
+void omerta_tx_work(struct work_struct *work)
+{
+	struct omerta_peer *peer = container_of(work, struct omerta_peer,
+						tx_work);
+
+	local_bh_disable();
+	send_sealed(peer);
+	local_bh_enable();
+	omerta_peer_put(peer);
+}
+
+/* By whoever sealed the last chunk. */
+static void seal_done(struct omerta_job *job)
+{
+	struct tx_burst *burst = container_of(job, struct tx_burst, job);
+	struct omerta_peer *peer = burst->peer;
+
+	local_bh_disable();
+	/* Pairs with take_sealed(); the burst may be gone after it. */
+	smp_store_release(&burst->sealed, true);
+	send_sealed(peer);
+	local_bh_enable();
+}
+
+static struct tx_burst *burst_alloc(struct omerta_peer *peer, u32 plain_len)
+{
+	struct tx_burst *burst;
+
+	burst = kzalloc(sizeof(*burst), GFP_ATOMIC | __GFP_NOWARN);
+	if (!burst)
+		return NULL;
+	omerta_record_layout(&burst->layout, plain_len, peer->tun->class);
+	burst->outer = omerta_buf_alloc(HEADROOM, burst->layout.wire_len,
+					&burst->data);
+	if (!burst->outer || !omerta_peer_get(peer)) {
+		kfree_skb(burst->outer);
+		kfree(burst);
+		return NULL;
+	}
+	burst->peer = peer;
+	burst->job.run = seal_run;
+	burst->job.done = seal_done;
+	burst->job.free = burst_free;
+	omerta_job_init(&burst->job, burst->layout.n_chunks,
+			omerta_tunnel_split(peer->tun, plain_len,
+					    burst->layout.n_chunks));
+	return burst;
+}
+
+/*
+ * Make a burst of a packet, or of none for a keepalive, and put it on the
+ * fifo. Returns -EAGAIN if the packet should wait.
+ */
+static struct tx_burst *stage(struct omerta_peer *peer, struct sk_buff *skb)
+{
+	struct omerta_tunnel *tun = peer->tun;
+	struct tx_burst *burst;
+	u32 plain_len = 0;
+	int err;
+
+	lockdep_assert_held(&peer->tx_lock);
+
+	peer->stage_why = OMERTA_DROP_TX_DROP_NO_KEY;
+	if (!rcu_access_pointer(peer->ring.active))
+		return ERR_PTR(-EAGAIN);
+	if (skb)
+		plain_len = omerta_record_pad(skb->len, tun->dev->mtu,
+					      tun->class);
+	burst = burst_alloc(peer, plain_len);
+	if (!burst)
+		return ERR_PTR(-ENOMEM);
+	err = omerta_udp_route(peer, burst->outer, &burst->path);
+	if (err)
+		goto err_burst;
+	burst->key = omerta_key_seal(&peer->ring, burst->layout.wire_len,
+				     &burst->counter);
+	if (!burst->key) {
+		dst_release(burst->path.dst);
+		err = -EAGAIN;
+		goto err_burst;
+	}
+	omerta_record_header(&burst->layout, burst->data,
+			     burst->key->remote_id, burst->counter);
+	burst->inner = skb;
+	burst->ecn = skb ? outer_ecn(skb) : 0;
+	peer->key_wanted = false;
+	list_add_tail(&burst->list, &peer->tx_fifo);
+	return burst;
+
+err_burst:
+	kfree_skb(burst->outer);
+	omerta_job_put(&burst->job);
+	if (err == -ENETUNREACH) {
+		peer->stage_why = OMERTA_DROP_TX_DROP_NO_ROUTE;
+		err = -EAGAIN;
+	}
+	return ERR_PTR(err);
+}
+
+static enum omerta_drop drop_reason(int err)
+{
+	switch (err) {
+	case -EDESTADDRREQ:
+		return OMERTA_DROP_TX_DROP_NO_ENDPOINT;
+	case -ENETDOWN:
+		return OMERTA_DROP_TX_DROP_DOWN;
+	case -ELOOP:
+		return OMERTA_DROP_TX_DROP_LOOP;
+	default:
+		return OMERTA_DROP_TX_DROP_NOMEM;
+	}
+}
+
+/* Tell the sender that its packet cannot be delivered, and drop it. */
+static void reject(struct omerta_tunnel *tun, struct sk_buff *skb,
+		   enum omerta_drop reason)
+{
+	if (skb->protocol == htons(ETH_P_IP))
+		icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_HOST_UNREACH, 0);
+	else if (skb->protocol == htons(ETH_P_IPV6))
+		icmpv6_ndo_send(skb, ICMPV6_DEST_UNREACH, ICMPV6_ADDR_UNREACH,
+				0);
+	omerta_drop(tun->drops, skb, reason);
+}
+
+/* Let a packet wait; false if there is no room. */
+static bool stage_wait(struct omerta_peer *peer, struct sk_buff *skb)
+{
+	lockdep_assert_held(&peer->tx_lock);
+
+	if (skb_queue_len(&peer->stage) >= STAGE_LEN)
+		return false;
+	if (skb_queue_empty(&peer->stage))
+		peer->stage_since = jiffies;
+	skb_dst_force(skb);
+	__skb_queue_tail(&peer->stage, skb);
+	omerta_peer_due(peer, jiffies + HZ);
+	return true;
+}
+
+/* Ask for a key, once, if that is what traffic waits for. */
+static bool ask_for_key(struct omerta_peer *peer)
+{
+	lockdep_assert_held(&peer->tx_lock);
+
+	if (peer->key_wanted || peer->stage_why != OMERTA_DROP_TX_DROP_NO_KEY)
+		return false;
+	peer->key_wanted = true;
+	return true;
+}
+
+static void send_packet(struct omerta_peer *peer, struct sk_buff *skb)
+{
+	struct omerta_tunnel *tun = peer->tun;
+	struct tx_burst *burst = ERR_PTR(-EAGAIN);
+	bool waits = false, ask = false;
+	enum omerta_drop why;
+
+	spin_lock_bh(&peer->tx_lock);
+	if (skb_queue_empty(&peer->stage))
+		burst = stage(peer, skb);
+	if (burst == ERR_PTR(-EAGAIN)) {
+		waits = stage_wait(peer, skb);
+		ask = ask_for_key(peer);
+	}
+	why = peer->stage_why;
+	spin_unlock_bh(&peer->tx_lock);
+
+	if (ask)
+		omerta_keyring_needed(&peer->ring);
+	if (!IS_ERR(burst))
+		omerta_pool_run(&tun->pool, &burst->job);
+	else if (!waits)
+		reject(tun, skb, burst == ERR_PTR(-EAGAIN) ? why :
+				 drop_reason(PTR_ERR(burst)));
+}
+
+/**
+ * omerta_tx_flush() - send what waited for a key or a route
+ * @peer: the peer
+ *
+ * Context: BH off, inside an RCU read-side section.
+ */
+void omerta_tx_flush(struct omerta_peer *peer)
+{
+	struct tx_burst *burst;
+	struct sk_buff *skb;
+
+	for (;;) {
+		spin_lock_bh(&peer->tx_lock);
+		skb = skb_peek(&peer->stage);
+		burst = skb ? stage(peer, skb) : ERR_PTR(-EAGAIN);
+		if (burst != ERR_PTR(-EAGAIN))
+			__skb_unlink(skb, &peer->stage);
+		spin_unlock_bh(&peer->tx_lock);
+
+		if (burst == ERR_PTR(-EAGAIN))
+			return;
+		if (IS_ERR(burst))
+			reject(peer->tun, skb, drop_reason(PTR_ERR(burst)));
+		else
+			omerta_pool_run(&peer->tun->pool, &burst->job);
+	}
+}
+
+/**
+ * omerta_tx_retry() - try again to send what waits, and give up on old
+ * @peer: the peer
+ *
+ * Context: BH off, inside an RCU read-side section.
+ */
+void omerta_tx_retry(struct omerta_peer *peer)
+{
+	struct sk_buff_head old;
+	enum omerta_drop why;
+	struct sk_buff *skb;
+
+	omerta_tx_flush(peer);
+
+	__skb_queue_head_init(&old);
+	spin_lock_bh(&peer->tx_lock);
+	if (!skb_queue_empty(&peer->stage)) {
+		if (time_before(jiffies, peer->stage_since + STAGE_TIME)) {
+			omerta_peer_due(peer, jiffies + HZ);
+		} else {
+			skb_queue_splice_init(&peer->stage, &old);
+			peer->key_wanted = false;
+		}
+	}
+	why = peer->stage_why;
+	spin_unlock_bh(&peer->tx_lock);
+
+	while ((skb = __skb_dequeue(&old)))
+		reject(peer->tun, skb, why);
+}
+
+/**
+ * omerta_tx_keepalive() - send an empty record
+ * @peer: the peer
+ *
+ * Context: BH off, inside an RCU read-side section.
+ */
+void omerta_tx_keepalive(struct omerta_peer *peer)
+{
+	struct tx_burst *burst;
+
+	spin_lock_bh(&peer->tx_lock);
+	burst = stage(peer, NULL);
+	spin_unlock_bh(&peer->tx_lock);
+	if (!IS_ERR(burst))
+		omerta_pool_run(&peer->tun->pool, &burst->job);
+}
+
+/* Stop the queue before it overflows; look again for room made meanwhile. */
+static void maybe_stop(struct omerta_tunnel *tun)
+{
+	if (likely(!omerta_udp_full(tun)))
+		return;
+	netif_stop_queue(tun->dev);
+	smp_mb();
+	if (!omerta_udp_full(tun))
+		netif_wake_queue(tun->dev);
+}
+
+static bool valid_ip(struct sk_buff *skb)
+{
+	return !skb_network_offset(skb) && pskb_inet_may_pull(skb) &&
+	       ip_tunnel_parse_protocol(skb) == skb->protocol &&
+	       (skb->protocol == htons(ETH_P_IP) ||
+		skb->protocol == htons(ETH_P_IPV6));
+}
+
+static void too_big(struct omerta_tunnel *tun, struct sk_buff *skb)
+{
+	u32 mtu = READ_ONCE(tun->dev->mtu);
+
+	if (skb->protocol == htons(ETH_P_IP))
+		icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED,
+			      htonl(mtu));
+	else
+		icmpv6_ndo_send(skb, ICMPV6_PKT_TOOBIG, 0, mtu);
+	omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_TOO_BIG);
+}
+
+/**
+ * omerta_tx_xmit() - ndo_start_xmit
+ * @skb: an inner packet; consumed
+ * @dev: the device
+ *
+ * Context: BH off, the queue's lock held.
+ * Return: NETDEV_TX_OK.
+ */
+netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	struct omerta_tunnel *tun = netdev_priv(dev);
+	struct omerta_peer *peer;
+
+	if (unlikely(!valid_ip(skb))) {
+		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_PROTO);
+		return NETDEV_TX_OK;
+	}
+	if (unlikely(skb->len > READ_ONCE(dev->mtu))) {
+		too_big(tun, skb);
+		return NETDEV_TX_OK;
+	}
+	rcu_read_lock();
+	peer = omerta_peer_by_dst(tun, skb);
+	if (likely(peer))
+		send_packet(peer, skb);
+	else
+		reject(tun, skb, OMERTA_DROP_TX_DROP_NO_PEER);
+	rcu_read_unlock();
+	maybe_stop(tun);
+	return NETDEV_TX_OK;
+}

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The outer side: sockets, routes, datagrams.
+ *
+ * Datagrams go through the socket's receive queue instead of an encap_rcv
+ * hook: netfilter and socket limits hold as for any UDP socket, and GSO
+ * packets are not torn apart once the socket asks for them.
+ */
+#include "udp.h"
+
+#include <linux/udp.h>
+#include <net/inet_ecn.h>
+#include <net/ip6_route.h>
+#include <net/ip_tunnels.h>
+#include <net/ipv6.h>
+#include <net/udp.h>
+#include <net/udp_tunnel.h>
+
+#include "compat.h"
+
+/* Room for what comes in and goes out between two runs of NAPI. */
+#define SOCKET_BUFFER	(4 << 20)
+
+struct sockets {
+	struct socket *sock[OMERTA_FAMILIES];
+};
+
+static void data_ready(struct sock *sk)
+{
+	struct omerta_tunnel *tun;
+
+	rcu_read_lock();
+	tun = rcu_dereference_sk_user_data(sk);
+	if (tun)
+		napi_schedule(&tun->napi);
+	rcu_read_unlock();
+}
+
+static bool sock_full(const struct sock *sk, int limit)
+{
+	return sk && sk_wmem_alloc_get(sk) > limit;
+}
+
+static bool udp_above(const struct omerta_tunnel *tun, int limit)
+{
+	bool above;
+
+	rcu_read_lock();
+	above = sock_full(rcu_dereference(tun->sk[OMERTA_V4]), limit) ||
+		sock_full(rcu_dereference(tun->sk[OMERTA_V6]), limit);
+	rcu_read_unlock();
+	return above;
+}
+
+/**
+ * omerta_udp_full() - whether the device should stop its queue
+ * @tun: the device
+ *
+ * Return: true if more outer bytes are on their way than there is room for.
+ */
+bool omerta_udp_full(const struct omerta_tunnel *tun)
+{
+	return udp_above(tun, SOCKET_BUFFER);
+}
+
+static void write_space(struct sock *sk)
+{
+	struct omerta_tunnel *tun;
+
+	rcu_read_lock();
+	tun = rcu_dereference_sk_user_data(sk);
+	if (tun && netif_queue_stopped(tun->dev) &&
+	    !udp_above(tun, SOCKET_BUFFER / 2))
+		netif_wake_queue(tun->dev);
+	rcu_read_unlock();
+}
+
+/* All UDP sockets start with these; neither is exported. */
+static void (*core_data_ready)(struct sock *sk);
+static void (*core_write_space)(struct sock *sk);
+
+static void sock_attach(struct omerta_tunnel *tun, struct sock *sk)
+{
+	sk->sk_allocation = GFP_ATOMIC;
+	/* Datagrams are charged, but it is the device's queue that stops. */
+	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
+	WRITE_ONCE(sk->sk_rcvbuf, SOCKET_BUFFER);
+#ifdef CONFIG_NET_RX_BUSY_POLL
+	/* The queue is drained in softirq, which must not poll. */
+	WRITE_ONCE(sk->sk_ll_usec, 0);
+#endif
+	write_lock_bh(&sk->sk_callback_lock);
+	WRITE_ONCE(core_data_ready, sk->sk_data_ready);
+	WRITE_ONCE(core_write_space, sk->sk_write_space);
+	rcu_assign_sk_user_data(sk, tun);
+	WRITE_ONCE(sk->sk_data_ready, data_ready);
+	WRITE_ONCE(sk->sk_write_space, write_space);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* The sock lives on while datagrams are charged to it: leave no trace. */
+static void sock_detach(struct sock *sk)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	WRITE_ONCE(sk->sk_data_ready, core_data_ready);
+	WRITE_ONCE(sk->sk_write_space, core_write_space);
+	rcu_assign_sk_user_data(sk, NULL);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void sock_close(struct socket *sock)
+{
+	if (!sock)
+		return;
+	kernel_sock_shutdown(sock, SHUT_RDWR);
+	sock_release(sock);
+}
+
+static void sockets_close(struct sockets *s)
+{
+	sock_close(s->sock[OMERTA_V4]);
+	sock_close(s->sock[OMERTA_V6]);
+}
+
+/* One IPv4 and, where there is IPv6, one IPv6 socket of the same port. */
+static int sockets_try(struct net *net, __be16 port, struct sockets *s)
+{
+	struct udp_port_cfg cfg = {
+		.family = AF_INET,
+		.local_udp_port = port,
+		.use_udp_checksums = true,
+	};
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	err = udp_sock_create(net, &cfg, &s->sock[OMERTA_V4]);
+	if (err || !ipv6_mod_enabled())
+		return err;
+
+	memset(&cfg, 0, sizeof(cfg));
+	cfg.family = AF_INET6;
+	cfg.local_udp_port = inet_sk(s->sock[OMERTA_V4]->sk)->inet_sport;
+	cfg.use_udp6_tx_checksums = true;
+	cfg.use_udp6_rx_checksums = true;
+	cfg.ipv6_v6only = true;
+	err = udp_sock_create(net, &cfg, &s->sock[OMERTA_V6]);
+	if (err)
+		sock_close(s->sock[OMERTA_V4]);
+	return err;
+}
+
+static int sockets_open(struct omerta_tunnel *tun, u16 port, struct sockets *s,
+			struct netlink_ext_ack *extack)
+{
+	int err, tries = 100;
+
+	lockdep_assert_held(&tun->lock);
+
+	if (!tun->birth) {
+		NL_SET_ERR_MSG(extack, "the namespace that the device was made in is gone");
+		return -ENODEV;
+	}
+	/* A port that is free for IPv4 may be taken for IPv6. */
+	do {
+		err = sockets_try(tun->birth, htons(port), s);
+	} while (err == -EADDRINUSE && !port && --tries);
+	if (err == -EADDRINUSE)
+		NL_SET_ERR_MSG(extack, "listen-port is in use; choose another, or 0 for any");
+	return err;
+}
+
+/**
+ * omerta_udp_probe() - see whether a port could be had
+ * @tun: the device
+ * @port: host order, 0 for any
+ * @extack: says why not
+ *
+ * Context: process context, RTNL and the device's lock held.
+ * Return: 0 or a negative errno.
+ */
+int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
+		     struct netlink_ext_ack *extack)
+{
+	struct sockets s;
+	int err;
+
+	err = sockets_open(tun, port, &s, extack);
+	if (!err)
+		sockets_close(&s);
+	return err;
+}
+
+/* Put sockets, or none, in the place of those that the device has. */
+static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
+{
+	struct sockets old = {};
+	int i;
+
+	ASSERT_RTNL();
+	for (i = 0; i < OMERTA_FAMILIES; i++) {
+		struct sock *was = rtnl_dereference(tun->sk[i]);
+		struct sock *sk = s && s->sock[i] ? s->sock[i]->sk : NULL;
+
+		if (sk)
+			sock_attach(tun, sk);
+		rcu_assign_pointer(tun->sk[i], sk);
+		if (was) {
+			sock_detach(was);
+			old.sock[i] = was->sk_socket;
+		}
+	}
+	/* Who still sends or receives through the old ones, does so in RCU. */
+	synchronize_net();
+	sockets_close(&old);
+}
+
+/**
+ * omerta_udp_open() - open sockets, or change to those of another port
+ * @tun: the device
+ * @port: host order, 0 for any
+ * @extack: says why it failed
+ *
+ * Context: process context, RTNL and the device's lock held.
+ * Return: 0 or a negative errno; then the sockets are as before.
+ */
+int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
+		    struct netlink_ext_ack *extack)
+{
+	struct sockets s;
+	int err;
+
+	err = sockets_open(tun, port, &s, extack);
+	if (err)
+		return err;
+	tun->port = ntohs(inet_sk(s.sock[OMERTA_V4]->sk)->inet_sport);
+	sockets_swap(tun, &s);
+	return 0;
+}
+
+/**
+ * omerta_udp_close() - close the sockets
+ * @tun: the device
+ *
+ * Context: process context, RTNL held.
+ */
+void omerta_udp_close(struct omerta_tunnel *tun)
+{
+	sockets_swap(tun, NULL);
+}
+
+/**
+ * omerta_udp_recv() - take the next datagram that came in
+ * @tun: the device
+ *
+ * Context: the device's NAPI, inside an RCU read-side section.
+ * Return: the datagram, data at its UDP payload, headers still in place, owned
+ * by the caller; or NULL.
+ */
+struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun)
+{
+	int i, off = 0, err;
+
+	for (i = 0; i < OMERTA_FAMILIES; i++) {
+		struct sk_buff *skb;
+		struct sock *sk;
+
+		tun->rx_next = (tun->rx_next + 1) % OMERTA_FAMILIES;
+		sk = rcu_dereference(tun->sk[tun->rx_next]);
+		if (!sk)
+			continue;
+		skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
+		if (!skb)
+			continue;
+		/* The socket kept something of its own there. */
+		skb->dev = tun->dev;
+		return skb;
+	}
+	return NULL;
+}
+
+/**
+ * omerta_udp_source() - where a datagram came from
+ * @skb: from omerta_udp_recv()
+ * @from: gets it
+ */
+void omerta_udp_source(const struct sk_buff *skb, struct omerta_endpoint *from)
+{
+	memset(from, 0, sizeof(*from));
+	from->port = udp_hdr(skb)->source;
+	if (skb->protocol == htons(ETH_P_IP)) {
+		from->family = AF_INET;
+		from->addr4 = ip_hdr(skb)->saddr;
+		from->src4 = ip_hdr(skb)->daddr;
+	} else {
+		from->family = AF_INET6;
+		from->addr6 = ipv6_hdr(skb)->saddr;
+		from->src6 = ipv6_hdr(skb)->daddr;
+		from->scope = ipv6_iface_scope_id(&from->addr6, skb->skb_iif);
+	}
+}
+
+/**
+ * omerta_udp_dsfield() - a datagram's DSCP and ECN
+ * @skb: from omerta_udp_recv()
+ *
+ * Return: the outer header's field.
+ */
+u8 omerta_udp_dsfield(const struct sk_buff *skb)
+{
+	if (skb->protocol == htons(ETH_P_IP))
+		return ip_hdr(skb)->tos;
+	return ipv6_get_dsfield(ipv6_hdr(skb));
+}
+
+static struct dst_entry *route4(struct omerta_peer *peer, struct sk_buff *skb,
+				struct net *net, struct omerta_path *path)
+{
+	struct ip_tunnel_key key = {
+		.u.ipv4.dst = path->to.addr4,
+		.u.ipv4.src = path->to.src4,
+	};
+	struct rtable *rt;
+
+	rt = udp_tunnel_dst_lookup(skb, peer->tun->dev, net, 0, &path->to.src4,
+				   &key, path->sport, path->to.port, 0,
+				   &peer->cache);
+	if (rt == ERR_PTR(-ENETUNREACH) && key.u.ipv4.src) {
+		/* Our address of old may be gone. */
+		key.u.ipv4.src = 0;
+		peer->endpoint.src4 = 0;
+		rt = udp_tunnel_dst_lookup(skb, peer->tun->dev, net, 0,
+					   &path->to.src4, &key, path->sport,
+					   path->to.port, 0, &peer->cache);
+	}
+	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
+}
+
+static struct dst_entry *route6(struct omerta_peer *peer, struct sk_buff *skb,
+				struct sock *sk, struct omerta_path *path)
+{
+	struct ip_tunnel_key key = { .u.ipv6.dst = path->to.addr6 };
+	struct net *net = sock_net(sk);
+	struct dst_entry *dst;
+
+	dst = dst_cache_get_ip6(&peer->cache, &path->to.src6);
+	if (dst)
+		return dst;
+	/* Unlike IPv4's, this look-up takes any source for ours. */
+	if (ipv6_chk_addr(net, &path->to.src6, NULL, 0))
+		key.u.ipv6.src = path->to.src6;
+	else
+		peer->endpoint.src6 = in6addr_any;
+	return udp_tunnel6_dst_lookup(skb, peer->tun->dev, net, sk,
+				      path->to.scope, &path->to.src6, &key,
+				      path->sport, path->to.port, 0,
+				      &peer->cache);
+}
+
+/**
+ * omerta_udp_route() - find the way of a datagram to a peer
+ * @peer: the peer
+ * @skb: the datagram; marked and charged to the socket on success
+ * @path: gets the way; holds a reference to the route
+ *
+ * Context: BH off, inside an RCU read-side section.
+ * Return: 0; -EDESTADDRREQ without endpoint; -ENETDOWN without socket;
+ * -ELOOP if the route leads back into the device; -ENETUNREACH.
+ */
+int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
+		     struct omerta_path *path)
+{
+	struct omerta_tunnel *tun = peer->tun;
+	struct sock *sk;
+
+	skb->mark = READ_ONCE(tun->fwmark);
+	spin_lock_bh(&peer->endpoint_lock);
+	path->to = peer->endpoint;
+	path->family = path->to.family == AF_INET ? OMERTA_V4 : OMERTA_V6;
+	sk = rcu_dereference(tun->sk[path->family]);
+	if (path->to.family == AF_UNSPEC) {
+		path->dst = ERR_PTR(-EDESTADDRREQ);
+	} else if (!sk) {
+		path->dst = ERR_PTR(-ENETDOWN);
+	} else {
+		path->sport = inet_sk(sk)->inet_sport;
+		path->dst = path->family == OMERTA_V4 ?
+			route4(peer, skb, sock_net(sk), path) :
+			route6(peer, skb, sk, path);
+	}
+	spin_unlock_bh(&peer->endpoint_lock);
+
+	if (IS_ERR(path->dst))
+		return PTR_ERR(path->dst);
+	/* A cached route may have come to lead into the device. */
+	if (unlikely(path->dst->dev == tun->dev)) {
+		dst_release(path->dst);
+		return -ELOOP;
+	}
+	skb_set_owner_w(skb, sk);
+	return 0;
+}
+
+/**
+ * omerta_udp_send() - send a datagram
+ * @tun: the device
+ * @skb: UDP payload with room for headers; consumed
+ * @path: its way, from omerta_udp_route(); the reference is consumed
+ * @ecn: ECN bits of the outer header
+ *
+ * Context: BH off.
+ */
+void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
+		     struct omerta_path *path, u8 ecn)
+{
+	const struct omerta_endpoint *to = &path->to;
+	struct sock *sk;
+
+	rcu_read_lock();
+	sk = rcu_dereference(tun->sk[path->family]);
+	if (unlikely(!sk)) {
+		dst_release(path->dst);
+		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_DOWN);
+		goto out;
+	}
+	/* We count ourselves; and fragments are better than nothing. */
+	skb->dev = NULL;
+	skb->ignore_df = 1;
+	if (path->family == OMERTA_V4)
+		udp_tunnel_xmit_skb(dst_rtable(path->dst), sk, skb, to->src4,
+				    to->addr4, ecn,
+				    ip4_dst_hoplimit(path->dst), 0,
+				    path->sport, to->port, false, false, 0);
+	else
+		udp_tunnel6_xmit_skb(path->dst, sk, skb, NULL, &to->src6,
+				     &to->addr6, ecn,
+				     ip6_dst_hoplimit(path->dst), 0,
+				     path->sport, to->port, false, 0);
+out:
+	rcu_read_unlock();
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_UDP_H
+#define _OMERTA_UDP_H
+
+#include <linux/skbuff.h>
+
+#include "peer.h"
+#include "tunnel.h"
+
+/**
+ * struct omerta_path - the way of one outer datagram
+ * @dst: route; a reference
+ * @family: OMERTA_V4 or OMERTA_V6
+ * @sport: our port
+ * @to: addresses and the peer's port, sources filled in
+ */
+struct omerta_path {
+	struct dst_entry *dst;
+	enum omerta_family family;
+	__be16 sport;
+	struct omerta_endpoint to;
+};
+
+int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
+		    struct netlink_ext_ack *extack);
+int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
+		     struct netlink_ext_ack *extack);
+void omerta_udp_close(struct omerta_tunnel *tun);
+bool omerta_udp_full(const struct omerta_tunnel *tun);
+struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun);
+void omerta_udp_source(const struct sk_buff *skb,
+		       struct omerta_endpoint *from);
+u8 omerta_udp_dsfield(const struct sk_buff *skb);
+int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
+		     struct omerta_path *path);
+void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
+		     struct omerta_path *path, u8 ecn);
+
+#endif /* _OMERTA_UDP_H */

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# Installs the Debian packages that building and booting need.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+# libelf-dev instead of the library, whose package name differs between
+# releases: objtool of the kernel headers is linked to it.
+PACKAGES=(
+	gcc make bc libc6-dev libelf-dev
+	libnl-3-dev libnl-genl-3-dev libsodium-dev pkg-config
+	qemu-system-x86 mmdebstrap debian-archive-keyring cpio gzip xz-utils kmod
+	python3 python3-cryptography
+)
+
+missing_packages() {
+	local installed pkg
+
+	installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${PACKAGES[@]}" \
+		2>/dev/null | awk '$2 == "installed" { print $1 }' || true)
+	for pkg in "${PACKAGES[@]}"; do
+		grep -qxF "$pkg" <<<"$installed" || echo "$pkg"
+	done
+}
+
+apt_get() {
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@"
+}
+
+# The timeout option above covers dpkg's lock only, not that of the lists.
+update_lists() {
+	local log end=$((SECONDS + 300))
+
+	while ! log=$(apt_get update 2>&1); do
+		if [[ $log != *"get lock"* ]] || ((SECONDS > end)); then
+			printf '%s\n' "$log" >&2
+			return 1
+		fi
+		sleep 2
+	done
+}
+
+main() {
+	local missing
+
+	command -v apt-get >/dev/null || die "needs Debian's apt-get"
+	mapfile -t missing < <(missing_packages)
+	((${#missing[@]})) || return 0
+	say "installing ${missing[*]}"
+	update_lists
+	quietly apt_get install --no-install-recommends "${missing[@]}"
+}
+
+main

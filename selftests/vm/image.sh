@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# image.sh KVER ARCH OUT: writes an initramfs of three parts: the root and the
+# kernel's modules (both cached), and a small overlay of what was built here
+# plus, in .vm, what OVERLAY (a directory) holds.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+main() {
+	local kver=$1 arch=$2 out=$3 dir root
+
+	"$VM_DIR/kernel.sh" "$kver" "$arch"
+	dir=$CACHE/kernels/$kver-$arch
+	root=$("$VM_DIR/rootfs.sh" "$arch")
+	release=$(<"$dir/stamp")
+	stage=$(mktemp -d)
+	trap 'rm -rf "$stage"' EXIT
+	stage_modules "$dir"
+	stage_tools
+	pack_cpio "$stage" | cat "$root" "$dir/modules.cpio.gz" - >"$out"
+}
+
+# depmod sees the kernel's modules through a link, which is not packed: those
+# are in an archive of their own.
+stage_modules() {
+	local dir=$1 mods ko
+
+	mods=$stage/usr/lib/modules/$release
+	mkdir -p "$mods/updates"
+	cp "$dir/modules/usr/lib/modules/$release"/modules.{order,builtin*} "$mods"
+	while read -r ko; do
+		if [[ $(modinfo -F vermagic "$ko") == "$release "* ]]; then
+			cp "$ko" "$mods/updates"
+		else
+			say "left out, as it was built for another kernel: $ko"
+		fi
+	done < <(find "$TOP_DIR/kmod" -name '*.ko' 2>/dev/null)
+	ln -s "$dir/modules/usr/lib/modules/$release/kernel" "$mods/kernel"
+	depmod -b "$stage/usr" "$release"
+	rm "$mods/kernel"
+}
+
+stage_tools() {
+	local tool=$TOP_DIR/tools/omertactl/omertactl
+
+	mkdir -p "$stage/usr/bin" "$stage/root/out"
+	[[ ! -x $tool ]] || cp "$tool" "$stage/usr/bin"
+	cp -a "$TOP_DIR/selftests" "$stage/root/selftests"
+	cp "$VM_DIR/init" "$stage/init"
+	chmod 755 "$stage/init"
+	[[ -z ${OVERLAY:-} ]] || cp -a "$OVERLAY" "$stage/root/.vm"
+}
+
+(($# == 3)) || die "usage: image.sh KVER ARCH OUT"
+main "$@"

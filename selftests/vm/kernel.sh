@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# kernel.sh KVER ARCH: fetches a stock Debian cloud kernel and its headers into
+# the cache: vmlinuz, config, modules/, modules.cpio.gz, build/ (for KDIR) and,
+# last, stamp with the kernel's release.
+# Nothing on the host changes: apt runs on a private state.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+# What the tests can use; the rest of the tree would only slow down the boot.
+MODULE_DIRS=(arch crypto lib net drivers/net drivers/char/hw_random)
+
+main() {
+	local kver=$1 arch=$2
+	local dir=$CACHE/kernels/$kver-$arch
+
+	[[ ! -e $dir/stamp ]] || return 0
+	take_lock "$CACHE/kernels/$kver-$arch.lock"
+	[[ ! -e $dir/stamp ]] || return 0
+
+	find_row "$kver"
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	say "fetching Linux $kver for $arch"
+	fetch "$dir" "$arch"
+	install_image "$dir"
+	install_headers "$dir"
+	rm -rf "$dir/apt" "$dir/image"
+	echo "$RELEASE" >"$dir/stamp"
+	say "Linux $RELEASE is ready after $SECONDS s"
+}
+
+# Sets SUITES, IMAGE and HEADERS from kernels.tsv.
+find_row() {
+	local kver host
+
+	while read -r kver host SUITES IMAGE HEADERS; do
+		[[ $kver == "$1" ]] || continue
+		[[ $host != "$(host_codename)" && $host != '*' ]] || return 0
+	done <"$VM_DIR/kernels.tsv"
+	die "kernels.tsv has no Linux $1 for this host"
+}
+
+fetch() {
+	local dir=$1 arch=$2 deb packages
+
+	configure_apt "$dir/apt" "$arch"
+	quietly private_apt get update
+	mapfile -t packages < <(resolve "$arch")
+	((${#packages[@]} == 4)) || die "cannot resolve $IMAGE-$arch: got ${packages[*]}"
+	(cd "$dir/apt" && quietly private_apt get download "${packages[@]}")
+	for deb in "$dir"/apt/linux-image-*.deb; do
+		dpkg-deb -x "$deb" "$dir/image"
+	done
+	for deb in "$dir"/apt/linux-{headers,kbuild}-*.deb; do
+		dpkg-deb -x "$deb" "$dir/headers"
+	done
+}
+
+# A file given with -c is read last, so it can also clear what the host sets
+# (hooks, further indices).
+configure_apt() {
+	local apt=$1 arch=$2 suites
+
+	IFS=, read -ra suites <<<"$SUITES"
+	mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/parts"
+	: >"$apt/status"
+	source_lines "${suites[@]}" >"$apt/sources.list"
+	cat >"$apt/apt.conf" <<-END
+		#clear APT::Architectures;
+		#clear APT::Update;
+		#clear DPkg::Post-Invoke;
+		#clear Acquire::IndexTargets::deb::DEP-11;
+		#clear Acquire::IndexTargets::deb::DEP-11-icons-small;
+		#clear Acquire::IndexTargets::deb::DEP-11-icons;
+		#clear Acquire::IndexTargets::deb::DEP-11-icons-large;
+		#clear Acquire::IndexTargets::deb::CNF;
+		APT::Architecture "$(dpkg --print-architecture)";
+		APT::Architectures { "$(dpkg --print-architecture)"; "$arch"; };
+		APT::Sandbox::User "$(id -un)";
+		Acquire::Languages "none";
+		Dir::State::lists "$apt/lists";
+		Dir::State::status "$apt/status";
+		Dir::Cache "$apt";
+		Dir::Etc::sourcelist "$apt/sources.list";
+		Dir::Etc::sourceparts "$apt/parts";
+	END
+	APT_CONF=$apt/apt.conf
+}
+
+# private_apt get|cache ARGS...
+private_apt() {
+	local tool=apt-$1
+
+	shift
+	"$tool" -q -c "$APT_CONF" "$@"
+}
+
+# The four packages behind the two metapackages. common has no architecture;
+# kbuild holds programs, so it is the host's.
+resolve() {
+	local arch=$1 headers
+
+	depends "$IMAGE-$arch:$arch" 'linux-image-[0-9]'
+	headers=$(depends "$HEADERS-$arch:$arch" 'linux-headers-[0-9]')
+	echo "$headers"
+	for_host "$(depends "$headers" '<?linux-headers-[0-9].*-common')"
+	for_host "$(depends "$headers" 'linux-kbuild-[0-9]')"
+}
+
+depends() {
+	private_apt cache depends --important "$1" |
+		awk -v want="^$2" '$1 == "Depends:" && $2 ~ want && !n++ { print $2 }'
+}
+
+# apt-cache shows a package of no architecture as <NAME:ARCH> from afar.
+for_host() {
+	local name=${1#<}
+
+	echo "${name%%[:>]*}"
+}
+
+# modules/usr/lib/modules, as the guest's /usr is merged; also packed, as a part
+# of the guest's image that never changes.
+install_image() {
+	local dir=$1 from to sub
+
+	RELEASE=$(basename "$dir"/image/boot/vmlinuz-*)
+	RELEASE=${RELEASE#vmlinuz-}
+	cp "$dir/image/boot/vmlinuz-$RELEASE" "$dir/vmlinuz"
+	cp "$dir/image/boot/config-$RELEASE" "$dir/config"
+	from=$(find "$dir/image" -type d -path "*/lib/modules/$RELEASE")
+	to=$dir/modules/usr/lib/modules/$RELEASE
+	mkdir -p "$to"
+	cp "$from"/modules.{order,builtin*} "$to"
+	for sub in "${MODULE_DIRS[@]}"; do
+		[[ -d $from/kernel/$sub ]] || continue
+		mkdir -p "$to/kernel/$sub"
+		cp -a "$from/kernel/$sub/." "$to/kernel/$sub"
+	done
+	pack_cpio "$dir/modules" >"$dir/modules.cpio.gz"
+}
+
+# The headers' makefiles name each other below /usr/src.
+install_headers() {
+	local dir=$1 src
+
+	src=$dir/headers/usr/src/linux-headers-$RELEASE
+	sed -i "s,/usr/src/,$dir/headers/usr/src/,g" "$src/Makefile"
+	ln -sfn "headers/usr/src/linux-headers-$RELEASE" "$dir/build"
+}
+
+(($# == 2)) || die "usage: kernel.sh KVER ARCH"
+main "$@"

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Shared by the scripts in this directory; to be sourced.
+
+# shellcheck disable=SC2034 # used by the scripts that source this file
+CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/omerta
+VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck disable=SC2034 # used by the scripts that source this file
+TOP_DIR=$(cd "$VM_DIR/../.." && pwd)
+
+# Progress goes to stderr: stdout belongs to test output.
+say() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+}
+
+die() {
+	say "$*"
+	exit 1
+}
+
+# quietly COMMAND...: shows the output only if the command fails.
+quietly() {
+	local log rc=0
+
+	log=$(mktemp)
+	"$@" >"$log" 2>&1 </dev/null || rc=$?
+	((rc == 0)) || cat "$log" >&2
+	rm -f "$log"
+	return "$rc"
+}
+
+as_root() {
+	if (($(id -u) == 0)); then
+		"$@"
+	else
+		sudo "$@"
+	fi
+}
+
+# take_lock FILE: held on a file descriptor until the script ends.
+take_lock() {
+	mkdir -p "$(dirname "$1")"
+	exec {LOCK_FD}>"$1"
+	flock -n "$LOCK_FD" && return
+	say "waiting for another run that holds $1"
+	flock "$LOCK_FD"
+}
+
+# pack_cpio DIR: an initramfs archive of what is below DIR, to stdout.
+pack_cpio() {
+	(cd "$1" && find . -mindepth 1 | LC_ALL=C sort |
+		cpio --quiet -o -H newc -R 0:0) | gzip -1
+}
+
+# debian_sources: "URI SUITE" for each suite of Debian's main archive in the
+# host's own apt configuration. Asking apt covers both source formats.
+debian_sources() {
+	# The dollar signs are apt's.
+	# shellcheck disable=SC2016
+	apt-get indextargets --no-release-info \
+		--format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+		awk -v code="$(host_codename)" '
+			BEGIN { suite = "^(" code "|stable|testing|unstable|sid)(-security)?$" }
+			$2 ~ suite && $3 == "main" { print $1, $2 }'
+}
+
+host_codename() {
+	# shellcheck disable=SC1091
+	(. /etc/os-release && echo "${VERSION_CODENAME:-sid}")
+}
+
+# mirror_for SUITE: the address from which the host's apt would take SUITE's
+# archive. Security suites may live elsewhere than the rest.
+mirror_for() {
+	local security=0
+
+	[[ $1 != *-security ]] || security=1
+	debian_sources | awk -v security="$security" '
+		uri == "" && ($2 ~ /-security$/) == security { uri = $1 }
+		END { print uri; exit uri == "" }'
+}
+
+# source_lines SUITE...: lines for a sources.list of our own.
+source_lines() {
+	local suite uri key=/usr/share/keyrings/debian-archive-keyring.gpg
+
+	for suite in "$@"; do
+		uri=$(mirror_for "$suite") || die "the host's apt has no mirror for $suite"
+		echo "deb [signed-by=$key] $uri $suite main"
+	done
+}

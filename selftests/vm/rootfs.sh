@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# rootfs.sh ARCH: makes the guest's root as a compressed cpio in the cache and
+# prints its path. It is of the host's release, since it has to run the
+# host-built omertactl.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+# python3-minimal (12 MB) has socket and struct, which is what tests of crafted
+# datagrams use; it has no json module (use jq).
+PACKAGES=(
+	busybox-static bash coreutils grep sed mawk findutils diffutils tar gzip
+	procps util-linux mount kmod netbase python3-minimal jq
+	iproute2 iputils-ping ethtool tcpdump iperf3 wireguard-tools
+	iptables nftables conntrack
+	libnl-3-200 libnl-genl-3-200 libsodium23
+)
+EXCLUDE=(
+	'/usr/share/doc/*' '/usr/share/man/*' '/usr/share/locale/*' '/usr/share/info/*'
+	'/usr/share/perl*' '/usr/lib/*/perl*' '/usr/lib/*/libperl*' '/usr/bin/perl*'
+	'/usr/lib/*/gconv/*' '/usr/share/zoneinfo/*' '/usr/share/bash-completion/*'
+)
+
+main() {
+	local arch=$1 out
+
+	# Both scripts decide what is in the image.
+	out=$CACHE/rootfs/$arch-$(cat "$VM_DIR/rootfs.sh" "$VM_DIR/rootfs_hook.sh" |
+		sha256sum | cut -c1-16).cpio.gz
+	if [[ ! -e $out ]]; then
+		take_lock "$CACHE/rootfs/$arch.lock"
+		[[ -e $out ]] || build "$arch" "$out"
+	fi
+	echo "$out"
+}
+
+build() {
+	local arch=$1 out=$2 opts=() path suites sources
+
+	say "building the guest's root for $arch"
+	for path in "${EXCLUDE[@]}"; do
+		opts+=("--dpkgopt=path-exclude=$path")
+	done
+	suites=("$(host_codename)")
+	! mirror_for "${suites[0]}-security" >/dev/null || suites+=("${suites[0]}-security")
+	sources=$(source_lines "${suites[@]}")
+	: >"$out.new"
+	# Customize hooks do not run in this variant; extract hooks do, after all
+	# packages.
+	(
+		IFS=,
+		quietly as_root mmdebstrap --quiet --mode=root --variant=extract --format=null \
+			--architectures="$arch" --include="${PACKAGES[*]}" "${opts[@]}" \
+			--setup-hook="'$VM_DIR/rootfs_hook.sh' setup \"\$1\"" \
+			--extract-hook="'$VM_DIR/rootfs_hook.sh' pack \"\$1\" '$out.new'" \
+			"$(host_codename)" - "$sources"
+	)
+	[[ -s $out.new ]] || die "mmdebstrap left no image"
+	mv "$out.new" "$out"
+	find "$CACHE/rootfs" -name "$arch-*.cpio.gz" -mtime +30 -delete
+	say "the guest's root is ready after $SECONDS s ($(du -h "$out" | cut -f1))"
+}
+
+(($# == 1)) || die "usage: rootfs.sh ARCH"
+main "$@"

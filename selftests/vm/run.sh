@@ -1,0 +1,210 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# Boots a kernel in QEMU, runs COMMAND there in selftests/ and gives its output
+# and exit status back. See usage() for the options and the other statuses.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+usage() {
+	cat >&2 <<-END
+		usage: run.sh [-k KVER] [-a ARCH] [-m MEM] [-c CPUS] [-t TIMEOUT] [-o OUTDIR]
+		              [-A KERNEL-ARGS] -- COMMAND...
+		       run.sh [options] -i     interactive shell
+		COMMAND is shell code if it is one word, a command with arguments if more.
+		What it writes to /root/out appears in OUTDIR, with dmesg and kernel.log.
+		status: COMMAND's; 123 trouble in the kernel's log, 124 timeout (seconds),
+		125 the guest died or could not start
+	END
+	exit 125
+}
+
+KVER=6.12 ARCH=amd64 MEM=1G CPUS=2 TIMEOUT=600 OUTDIR='' KARGS='' MODE=command
+
+# Reports that the kernel makes about itself. An "INFO:" is a stall or a hung
+# task; "unregister_netdevice" is a leaked reference to a netdevice.
+TROUBLE='BUG:|WARNING:|Oops|Kernel panic|KASAN|KFENCE|KCSAN|UBSAN'
+TROUBLE+='|unreferenced object|suspected memory leaks'
+TROUBLE+='|possible (recursive|circular|irq lock)|inconsistent lock state|suspicious RCU'
+TROUBLE+='|INFO: |general protection fault|refcount_t:|unregister_netdevice: waiting'
+TROUBLE+='|Call Trace:|DEBUG_LOCKS_WARN_ON|ODEBUG:|Out of memory'
+
+parse_options() {
+	local opt
+
+	while getopts k:a:m:c:t:o:A:i opt; do
+		case $opt in
+		k) KVER=$OPTARG ;;
+		a) ARCH=$OPTARG ;;
+		m) MEM=$OPTARG ;;
+		c) CPUS=$OPTARG ;;
+		t) TIMEOUT=$OPTARG ;;
+		o) OUTDIR=$OPTARG ;;
+		A) KARGS=$OPTARG ;;
+		i) MODE=shell ;;
+		*) usage ;;
+		esac
+	done
+	shift $((OPTIND - 1))
+	COMMAND=("$@")
+	[[ $MODE == shell || ${#COMMAND[@]} -gt 0 ]] || usage
+}
+
+main() {
+	parse_options "$@"
+	work=$(mktemp -d)
+	trap cleanup EXIT
+	trap 'exit 125' INT TERM HUP
+	OUTDIR=${OUTDIR:-$work/out}
+	mkdir -p "$OUTDIR"
+	OUTDIR=$(cd "$OUTDIR" && pwd)
+	write_overlay "$work/vm"
+	OVERLAY=$work/vm "$VM_DIR/image.sh" "$KVER" "$ARCH" "$work/initrd" || exit 125
+	set_machine
+	: >"$work/status"
+	: >"$work/files"
+	: >"$OUTDIR/kernel.log"
+	rm -f "$OUTDIR/dmesg"
+	boot || qemu_rc=$?
+	finish "${qemu_rc:-0}"
+}
+
+# shellcheck disable=SC2317 # called by the trap
+cleanup() {
+	[[ -z ${guest:-} ]] || kill "$guest" 2>/dev/null || :
+	rm -rf "$work"
+}
+
+# What the guest's init reads.
+write_overlay() {
+	local size
+
+	mkdir -p "$1"
+	if ((${#COMMAND[@]} == 1)); then
+		printf '%s\n' "${COMMAND[0]}" >"$1/command"
+	else
+		printf '%q ' "${COMMAND[@]}" >"$1/command"
+	fi
+	size=$(stty size 2>/dev/null) || size='24 80'
+	printf 'MODE=%s ROWS=%s COLUMNS=%s\nexport TERM=%q\n' "$MODE" \
+		"${size% *}" "${size#* }" "${TERM:-linux}" >"$1/env"
+}
+
+# Under emulation a simple CPU model is by far the fastest.
+set_machine() {
+	case $ARCH in
+	amd64) machine=q35 cpu=qemu64 QEMU=qemu-system-x86_64 tty=ttyS0 ;;
+	arm64) machine=virt cpu=cortex-a72 QEMU=qemu-system-aarch64 tty=ttyAMA0 ;;
+	*) die "no machine known for $ARCH" ;;
+	esac
+	accel=(-accel 'tcg,thread=multi' -cpu "$cpu")
+	! kvm_works || accel=(-accel kvm -cpu host)
+}
+
+# /dev/kvm may exist and yet hang a kernel: it has to prove itself. A kernel
+# without a root panics, and with -no-reboot that ends QEMU.
+kvm_works() {
+	local verdict
+
+	verdict=$CACHE/kvm-$(</proc/sys/kernel/random/boot_id)
+	[[ $ARCH == "$(dpkg --print-architecture)" && -w /dev/kvm ]] || return 1
+	grep -qE '^flags.*\b(vmx|svm)\b' /proc/cpuinfo || return 1
+	if [[ ! -e $verdict ]]; then
+		timeout 20 "$QEMU" -M "$machine" -accel kvm -cpu host -m 256M -display none \
+			-nodefaults -no-reboot -kernel "$CACHE/kernels/$KVER-$ARCH/vmlinuz" \
+			-append 'panic=-1 quiet' </dev/null >/dev/null 2>&1 &&
+			echo yes >"$verdict" || echo no >"$verdict"
+	fi
+	[[ $(<"$verdict") == yes ]]
+}
+
+# The serial port is the kernel's console and goes to a file of its own, so that
+# it does not mix with the command's output.
+boot() {
+	local args
+
+	args=(
+		-M "$machine" "${accel[@]}" -smp "$CPUS" -m "$MEM"
+		-display none -nodefaults -no-reboot -serial "file:$OUTDIR/kernel.log"
+		-kernel "$CACHE/kernels/$KVER-$ARCH/vmlinuz" -initrd "$work/initrd"
+		-append "console=$tty panic=-1 rdinit=/init quiet $KARGS"
+		-device virtio-serial-pci
+		-chardev "file,id=status,path=$work/status"
+		-device 'virtserialport,chardev=status,name=status'
+		-chardev "file,id=files,path=$work/files"
+		-device 'virtserialport,chardev=files,name=files'
+	)
+	if [[ $MODE == shell ]]; then
+		boot_shell
+	else
+		boot_command
+	fi
+}
+
+# Through a FIFO: QEMU disconnects its stdio device at the end of standard
+# input, and its file device would truncate our standard output. In the
+# background, so that a signal to this script is not held up until the end.
+boot_command() {
+	local cat rc=0
+
+	mkfifo "$work/output"
+	cat "$work/output" &
+	cat=$!
+	timeout -k 10 "$TIMEOUT" "$QEMU" "${args[@]}" \
+		-chardev "file,id=output,path=$work/output" \
+		-device 'virtserialport,chardev=output,name=output' \
+		</dev/null 2>"$work/qemu.err" &
+	guest=$!
+	wait "$guest" || rc=$?
+	guest=
+	# If QEMU never opened the FIFO, this lets cat see its end.
+	: 3<>"$work/output"
+	wait "$cat"
+	return "$rc"
+}
+
+boot_shell() {
+	"$QEMU" "${args[@]}" -chardev stdio,id=tty,signal=off -device virtconsole,chardev=tty
+}
+
+# finish QEMU-STATUS: exits with the run's status.
+finish() {
+	local status
+
+	sed -i 's/\r$//' "$OUTDIR/kernel.log"
+	status=$(<"$work/status")
+	tar -C "$OUTDIR" -xf "$work/files" 2>/dev/null || [[ -z $status ]] ||
+		say "not all that the guest left in /root/out could be read"
+	if kernel_trouble; then
+		exit 123
+	elif (($1 == 124 || $1 == 137)); then
+		log_end "timeout: the guest was stopped after $TIMEOUT s"
+		exit 124
+	elif [[ -z $status ]]; then
+		cat "$work/qemu.err" >&2 || :
+		log_end "the guest ended without giving a status (QEMU: $1)"
+		exit 125
+	fi
+	exit "$status"
+}
+
+# The console has what dmesg cannot tell after a crash; dmesg has what was
+# logged before init raised the console's level.
+kernel_trouble() {
+	local found file
+
+	for file in "$OUTDIR/kernel.log" "$OUTDIR/dmesg"; do
+		[[ -e $file ]] || continue
+		found=$(grep -nE -B2 -A25 "$TROUBLE" "$file" | sed -n 1,80p) || continue
+		say "trouble in the kernel's log:"
+		printf '%s\n' "$found" >&2
+		return 0
+	done
+	return 1
+}
+
+log_end() {
+	say "$1; the end of the kernel's log:"
+	tail -n 20 "$OUTDIR/kernel.log" >&2
+}
+
+main "$@"

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "nl.h"
+
+#include "extack.h"
+#include "keygen.h"
+
+#include <errno.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef SOL_NETLINK
+#define SOL_NETLINK	270
+#endif
+
+#define DUMP_TRIES	5
+
+struct om_nl {
+	struct nl_sock *sk;
+	int family;
+};
+
+/* One request and what came back */
+struct call {
+	struct om_sent sent;
+	struct om_list *list;		/* of replies, or NULL */
+	void *reply;
+	bool done;
+	int rc;
+	struct om_err *err;
+};
+
+struct om_nl *om_nl_new(void)
+{
+	return calloc(1, sizeof(struct om_nl));
+}
+
+void om_nl_free(struct om_nl *nl)
+{
+	if (!nl)
+		return;
+	if (nl->sk)
+		nl_socket_free(nl->sk);
+	free(nl);
+}
+
+static int lib_error(struct om_err *err, int error, const char *what)
+{
+	return om_err(err, OM_SYSTEM, "%s: %s", what, nl_geterror(error));
+}
+
+/* Not the default callbacks: NLCB=debug would have those print secrets. */
+static struct nl_sock *new_socket(void)
+{
+	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+	struct nl_sock *sk = cb ? nl_socket_alloc() : NULL;
+
+	if (sk)
+		nl_socket_set_cb(sk, cb);
+	if (cb)
+		nl_cb_put(cb);
+	return sk;
+}
+
+static int connect_socket(struct om_nl *nl, struct om_err *err)
+{
+	static const int options[] = { NETLINK_EXT_ACK, NETLINK_CAP_ACK };
+	const int one = 1;
+	int rc = genl_connect(nl->sk);
+
+	if (rc < 0)
+		return lib_error(err, rc, "generic netlink socket");
+	/* Messages and offsets; and no echo of requests, which hold secrets. */
+	for (size_t i = 0; i < OM_ARRAY_SIZE(options); i++)
+		setsockopt(nl_socket_get_fd(nl->sk), SOL_NETLINK, options[i],
+			   &one, sizeof(one));
+	nl->family = genl_ctrl_resolve(nl->sk, OMERTA_FAMILY_NAME);
+	if (nl->family < 0)
+		return om_err(err, OM_SYSTEM,
+			      "the kernel has no netlink family \"%s\" (%s): is the omerta module loaded? (modprobe omerta)",
+			      OMERTA_FAMILY_NAME, nl_geterror(nl->family));
+	return OM_OK;
+}
+
+static int open_socket(struct om_nl *nl, struct om_err *err)
+{
+	int rc;
+
+	if (nl->sk)
+		return OM_OK;
+	nl->sk = new_socket();
+	if (!nl->sk)
+		return om_err_sys(err, ENOMEM, "netlink socket");
+	rc = connect_socket(nl, err);
+	if (rc) {
+		nl_socket_free(nl->sk);
+		nl->sk = NULL;
+	}
+	return rc;
+}
+
+/*
+ * Encoding
+ */
+
+static int put_fields(struct nl_msg *msg, const struct om_object *obj,
+		      const void *data);
+
+static int put_uint(struct nl_msg *msg, const struct om_field *f, uint64_t v)
+{
+	switch (f->type) {
+	case OM_U8:
+		return nla_put_u8(msg, f->attr, (uint8_t)v);
+	case OM_U16:
+		return nla_put_u16(msg, f->attr, (uint16_t)v);
+	case OM_U32:
+		return nla_put_u32(msg, f->attr, (uint32_t)v);
+	default:
+		return nla_put_u64(msg, f->attr, v);
+	}
+}
+
+static int put_nest(struct nl_msg *msg, const struct om_field *f,
+		    const void *data)
+{
+	struct nlattr *nest = nla_nest_start(msg, f->attr | NLA_F_NESTED);
+	int rc;
+
+	if (!nest)
+		return -NLE_NOMEM;
+	rc = put_fields(msg, f->nest, data);
+	if (!rc)
+		nla_nest_end(msg, nest);
+	return rc;
+}
+
+static int put_multi(struct nl_msg *msg, const struct om_field *f,
+		     const struct om_list *list)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < list->n && !rc; i++)
+		rc = put_nest(msg, f, (char *)list->v + i * f->nest->size);
+	return rc;
+}
+
+static int put_field(struct nl_msg *msg, const struct om_field *f,
+		     const void *data)
+{
+	const void *p = om_field_ptr(f, data);
+	const struct om_addr *addr = p;
+
+	switch (f->type) {
+	case OM_STR:
+		return nla_put_string(msg, f->attr, p);
+	case OM_BIN:
+		return nla_put(msg, f->attr, f->size, p);
+	case OM_ADDR:
+		return nla_put(msg, f->attr, addr->len, addr->b);
+	case OM_FLAG:
+		return nla_put_flag(msg, f->attr);
+	case OM_NEST:
+		return put_nest(msg, f, p);
+	case OM_MULTI:
+		return put_multi(msg, f, p);
+	default:
+		return put_uint(msg, f, om_field_uint(f, data));
+	}
+}
+
+static int put_fields(struct nl_msg *msg, const struct om_object *obj,
+		      const void *data)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < obj->fields && !rc; i++)
+		if (om_field_has(&obj->field[i], data))
+			rc = put_field(msg, &obj->field[i], data);
+	return rc;
+}
+
+size_t om_nl_prefix_size(const struct om_prefix *p)
+{
+	int size = nla_total_size(p->addr.len) + nla_total_size(1);
+
+	if (p->has & OM_BIT(OMERTA_A_ALLOWED_IP_FLAGS))
+		size += nla_total_size(4);
+	return (size_t)nla_total_size(size);
+}
+
+/* Room for every field at its longest, and for the lists as they are */
+static size_t message_size(const struct om_object *obj, const void *data)
+{
+	size_t size = NLMSG_HDRLEN + GENL_HDRLEN + NLA_HDRLEN;
+
+	for (size_t i = 0; i < obj->fields; i++) {
+		const struct om_field *f = &obj->field[i];
+		const struct om_list *list = om_field_ptr(f, data);
+
+		size += (size_t)nla_total_size(f->size);
+		if (f->type != OM_MULTI)
+			continue;
+		for (size_t k = 0; k < list->n; k++)
+			size += om_nl_prefix_size(OM_AT(list, struct om_prefix,
+							k));
+	}
+	return size;
+}
+
+static struct nl_msg *build(struct om_nl *nl, int cmd, int flags,
+			    const struct om_object *obj, const void *data,
+			    size_t size)
+{
+	struct nl_msg *msg = nlmsg_alloc_size(size);
+
+	if (!msg)
+		return NULL;
+	om_secret_lock(nlmsg_hdr(msg), size);
+	if (!genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, nl->family, 0, flags,
+			 (uint8_t)cmd, OMERTA_FAMILY_VERSION) ||
+	    (data && put_fields(msg, obj, data))) {
+		om_secret_wipe(nlmsg_hdr(msg), size);
+		nlmsg_free(msg);
+		return NULL;
+	}
+	return msg;
+}
+
+/*
+ * Decoding
+ */
+
+static int get_fields(struct nlattr *first, int len,
+		      const struct om_object *obj, void *data);
+
+static int get_uint(const struct om_field *f, struct nlattr *a, void *data)
+{
+	switch (nla_len(a)) {
+	case 1:
+		om_field_store(f, data, nla_get_u8(a));
+		return 0;
+	case 2:
+		om_field_store(f, data, nla_get_u16(a));
+		return 0;
+	case 4:
+		om_field_store(f, data, nla_get_u32(a));
+		return 0;
+	case 8:
+		om_field_store(f, data, nla_get_u64(a));
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+static int get_str(const struct om_field *f, struct nlattr *a, void *data)
+{
+	char *p = (char *)data + f->offset;
+
+	nla_strlcpy(p, a, f->size);
+	om_field_set(f, data);
+	return 0;
+}
+
+static int get_addr(const struct om_field *f, struct nlattr *a, void *data)
+{
+	struct om_addr *addr = (void *)((char *)data + f->offset);
+	int len = nla_len(a);
+
+	if (len != 4 && len != 16)
+		return -EPROTO;
+	addr->len = (uint8_t)len;
+	memcpy(addr->b, nla_data(a), (size_t)len);
+	om_field_set(f, data);
+	return 0;
+}
+
+static int get_multi(const struct om_field *f, struct nlattr *a, void *data)
+{
+	struct om_list *list = (void *)((char *)data + f->offset);
+
+	om_field_set(f, data);
+	return get_fields(nla_data(a), nla_len(a), f->nest,
+			  om_list_add(list, f->nest->size));
+}
+
+static int get_field(const struct om_field *f, struct nlattr *a, void *data)
+{
+	char *p = (char *)data + f->offset;
+
+	switch (f->type) {
+	case OM_STR:
+		return get_str(f, a, data);
+	case OM_BIN:
+		if (nla_len(a) != f->size)
+			return -EPROTO;
+		memcpy(p, nla_data(a), f->size);
+		om_field_set(f, data);
+		return 0;
+	case OM_ADDR:
+		return get_addr(f, a, data);
+	case OM_FLAG:
+		om_field_store(f, data, 1);
+		return 0;
+	case OM_NEST:
+		om_field_set(f, data);
+		return get_fields(nla_data(a), nla_len(a), f->nest, p);
+	case OM_MULTI:
+		return get_multi(f, a, data);
+	default:
+		return get_uint(f, a, data);
+	}
+}
+
+/* Attributes that the table does not know come from a newer kernel. */
+static int get_fields(struct nlattr *first, int len,
+		      const struct om_object *obj, void *data)
+{
+	struct nlattr *a;
+	int rem, rc = 0;
+
+	nla_for_each_attr(a, first, len, rem) {
+		const struct om_field *f =
+			om_field_get(obj, (unsigned int)nla_type(a));
+
+		if (f && !rc)
+			rc = get_field(f, a, data);
+	}
+	return rc;
+}
+
+/*
+ * Calls
+ */
+
+static int on_valid(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *h = nlmsg_hdr(msg);
+	struct call *call = arg;
+	void *data = call->reply;
+
+	if (call->list)
+		data = om_list_add(call->list, call->sent.object->size);
+	if (!data)
+		return NL_OK;
+	if (!genlmsg_valid_hdr(h, 0) ||
+	    get_fields(genlmsg_attrdata(nlmsg_data(h), 0),
+		       genlmsg_attrlen(nlmsg_data(h), 0),
+		       call->sent.object, data))
+		call->rc = om_err(call->err, OM_SYSTEM,
+				  "cannot read the kernel's answer: do omertactl and the module fit each other?");
+	return NL_OK;
+}
+
+static void finish(struct call *call, const struct nlmsghdr *h)
+{
+	const char *text;
+
+	call->done = true;
+	if (call->rc)
+		return;
+	call->rc = om_extack_error(h, &call->sent, call->err);
+	text = call->rc ? NULL : om_extack_warning(h);
+	if (text)
+		om_warn("%s", text);
+}
+
+static int on_ack(struct nl_msg *msg, void *arg)
+{
+	finish(arg, nlmsg_hdr(msg));
+	return NL_STOP;
+}
+
+static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
+{
+	(void)from;
+	finish(arg, (const void *)((const char *)e - NLMSG_HDRLEN));
+	return NL_STOP;
+}
+
+static int receive(struct om_nl *nl, struct call *call)
+{
+	struct nl_cb *old = nl_socket_get_cb(nl->sk), *cb = nl_cb_clone(old);
+	int rc = 0;
+
+	nl_cb_put(old);
+	if (!cb)
+		return -NLE_NOMEM;
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_valid, call);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, call);
+	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_ack, call);
+	nl_cb_err(cb, NL_CB_CUSTOM, on_error, call);
+	while (!call->done && rc >= 0)
+		rc = nl_recvmsgs(nl->sk, cb);
+	nl_cb_put(cb);
+	/* A refusal is in call->rc already. */
+	return rc == -NLE_DUMP_INTR || !call->done ? rc : 0;
+}
+
+static int transact(struct om_nl *nl, int cmd, int flags, const void *data,
+		    struct call *call)
+{
+	const struct om_object *obj = call->sent.object;
+	size_t size = data ? message_size(obj, data) : 64;
+	struct nl_msg *msg = build(nl, cmd, flags, obj, data, size);
+	int rc;
+
+	if (!msg)
+		return -NLE_NOMEM;
+	call->done = false;
+	call->rc = OM_OK;
+	rc = nl_send_auto(nl->sk, msg);
+	if (rc >= 0) {
+		call->sent.data = nlmsg_hdr(msg);
+		call->sent.len = nlmsg_hdr(msg)->nlmsg_len;
+		rc = receive(nl, call);
+	}
+	om_secret_wipe(nlmsg_hdr(msg), size);
+	nlmsg_free(msg);
+	return rc;
+}
+
+static int simple_call(struct om_nl *nl, int cmd, const struct om_object *obj,
+		       const void *data, void *reply, struct om_err *err)
+{
+	struct call call = { .sent.object = obj, .reply = reply, .err = err };
+	int rc = open_socket(nl, err);
+
+	if (rc)
+		return rc;
+	rc = transact(nl, cmd, NLM_F_ACK, data, &call);
+	if (rc < 0)
+		return lib_error(err, rc, "netlink");
+	return call.rc;
+}
+
+int om_nl_do(struct om_nl *nl, int cmd, const struct om_object *obj,
+	     const void *data, struct om_err *err)
+{
+	return simple_call(nl, cmd, obj, data, NULL, err);
+}
+
+int om_nl_get(struct om_nl *nl, int cmd, const struct om_object *obj,
+	      const void *data, void *reply, struct om_err *err)
+{
+	memset(reply, 0, obj->size);
+	return simple_call(nl, cmd, obj, data, reply, err);
+}
+
+static void empty(const struct om_object *obj, struct om_list *list)
+{
+	if (obj == &om_peer_object)
+		om_peers_free(list);
+	else
+		om_list_free(list);
+}
+
+int om_nl_dump(struct om_nl *nl, int cmd, const struct om_object *obj,
+	       const void *data, struct om_list *list, struct om_err *err)
+{
+	struct call call = { .sent.object = obj, .list = list, .err = err };
+	int rc, tries = DUMP_TRIES;
+
+	memset(list, 0, sizeof(*list));
+	rc = open_socket(nl, err);
+	if (rc)
+		return rc;
+	do {
+		empty(obj, list);
+		rc = transact(nl, cmd, NLM_F_DUMP, data, &call);
+	} while (rc == -NLE_DUMP_INTR && --tries);
+	if (rc == -NLE_DUMP_INTR)
+		call.rc = om_err(err, OM_SYSTEM,
+				 "the list changed during each of %d readings, try again",
+				 DUMP_TRIES);
+	else if (rc < 0)
+		call.rc = lib_error(err, rc, "netlink");
+	if (call.rc)
+		empty(obj, list);
+	return call.rc;
+}

@@ -1,0 +1,184 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The program itself: its status and output, completion, man page, install.
+
+cd "$(dirname "$0")/.." || exit 1
+tool=./omertactl
+man=../../Documentation/man/omertactl.8
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+n=0
+failed=0
+
+result() {	# result STATUS NAME [OUTPUT]
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n $2"
+	else
+		[ -n "$3" ] && echo "# ${3//$'\n'/$'\n'# }"
+		echo "not ok $n $2"
+		failed=1
+	fi
+}
+
+skip() {	# skip NAME WHY
+	n=$((n + 1))
+	echo "ok $n $1 # SKIP $2"
+}
+
+expect() {	# expect STATUS TEXT ARGUMENTS...
+	local rc=$1 text=$2 out got
+	shift 2
+	out=$("$tool" "$@" 2>&1)
+	got=$?
+	[ "$got" -eq "$rc" ] && grep -qF -e "$text" <<<"$out"
+	result $? "$* gives $rc" "status $got: $out"
+}
+
+status() {
+	expect 1 'omertactl: peer add: allowed-ips: "10.0.0.0/33": prefix length must be 0..32' \
+		peer add omr0 id 1 allowed-ips 10.0.0.0/33
+	expect 1 'an object is missing'
+	expect 0 'Usage: omertactl' -h
+	expect 0 'omertactl ' -V
+	expect 0 'omertactl key add' help key
+	if grep -qs '^omerta ' /proc/modules; then
+		skip "link show without the module" "it is loaded"
+	else
+		expect 2 'modprobe omerta' link show
+		expect 2 'modprobe omerta' -j show
+	fi
+	printf '[Interface]\nListenPort = x\n' >"$tmp/conf"
+	expect 1 "$tmp/conf:2:14: ListenPort" setconf omr0 "$tmp/conf"
+	if [ -c /dev/full ]; then
+		"$tool" -h >/dev/full 2>/dev/null
+		[ $? -eq 2 ]
+		result $? "a full disk is noticed"
+		"$tool" genkey >/dev/full 2>/dev/null
+		[ $? -eq 2 ]
+		result $? "a full disk is noticed by genkey"
+	fi
+}
+
+keys() {
+	local a b err
+	a=$("$tool" genkey)
+	b=$("$tool" pubkey <<<"$a")
+	[ ${#a} -eq 44 ] && [ ${#b} -eq 44 ] && [ "$a" != "$b" ]
+	result $? "genkey | pubkey"
+	if command -v wg >/dev/null; then
+		[ "$b" = "$(wg pubkey <<<"$a")" ]
+		result $? "pubkey agrees with wg"
+	else
+		skip "pubkey agrees with wg" "no wg"
+	fi
+	(umask 022; "$tool" genkey >"$tmp/key" 2>"$tmp/err")
+	err=$(cat "$tmp/err")
+	grep -q 'warning: writing a secret to' <<<"$err"
+	result $? "genkey warns about a file that others may read" "$err"
+}
+
+# Completion in a shell that has no device, then with a tool that knows some
+complete_words() {	# complete_words WORDS..., the last one is unfinished
+	# shellcheck disable=SC2034
+	COMP_WORDS=(omertactl "$@")
+	COMP_CWORD=$#
+	COMPREPLY=()
+	_omertactl
+	echo "${COMPREPLY[*]}"
+}
+
+completes() {	# completes WANTED WORDS...
+	local wanted=$1 out
+	shift
+	out=$(complete_words "$@")
+	[ "$out" = "$wanted" ]
+	result $? "completion of: $*" "got: $out, wanted: $wanted"
+}
+
+completion() {
+	mkdir "$tmp/bin"
+	cat >"$tmp/bin/omertactl" <<-EOF
+		#!/bin/sh
+		case "\$*" in
+		"link show") echo "3: omr0: listen-port 1"; echo "4: omr1: x" ;;
+		"peer show omr0") echo "omr0 peer 1: name alice keepalive 5"; echo "omr0 peer 20: keepalive off" ;;
+		*) exec "$PWD/omertactl" "\$@" ;;
+		esac
+	EOF
+	chmod +x "$tmp/bin/omertactl"
+	PATH=$tmp/bin:$PATH
+	# shellcheck disable=SC1091
+	. completion/omertactl
+	completes "link" l
+	completes "show stats setconf syncconf showconf" s
+	completes "add set del show" peer ""
+	completes "omr0 omr1" link set ""
+	completes "policy percpu-threshold" link set omr0 p
+	completes "auto inline percpu" link set omr0 policy ""
+	completes "1 alice 20" peer del omr0 peer ""
+	completes "alice" key activate omr0 peer a
+	completes "manual now on-first-record" key add omr0 peer 1 activate ""
+	completes "peer name public-key endpoint keepalive allowed-ips" peer set omr0 ""
+	completes "omr0 omr1" -j show ""
+	completes "omr0 omr1 all" stats ""
+}
+
+manual() {
+	local out word missing=
+	if command -v man >/dev/null; then
+		out=$(LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 \
+			-l -Tutf8 -Z "$man" 2>&1 >/dev/null)
+		[ -z "$out" ]
+		result $? "man page has no warnings" "$out"
+	else
+		skip "man page has no warnings" "no man"
+	fi
+	if command -v mandoc >/dev/null; then
+		out=$(mandoc -T lint -W warning "$man" 2>&1)
+		[ -z "$out" ]
+		result $? "man page passes mandoc's lint" "$out"
+	else
+		skip "man page passes mandoc's lint" "no mandoc"
+	fi
+	# Every word that can be typed is documented, in a line of its own.
+	for word in $("$tool" __complete) \
+		    $(for o in link peer key; do
+			for v in $("$tool" __complete $o); do
+				"$tool" __complete $o "$v" omr0
+			done
+		      done | sort -u); do
+		sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$man" | grep '^\.' |
+			grep -qE "(^|[^a-z-])${word//-/\\\\?-}([^a-z-]|\$)" ||
+			missing="$missing $word"
+	done
+	[ -z "$missing" ]
+	result $? "man page names every command and option" "missing:$missing"
+}
+
+installed() {
+	local out
+	out=$(MAKEFLAGS='' make -s install DESTDIR="$tmp/root" 2>&1)
+	[ -x "$tmp/root/usr/sbin/omertactl" ] &&
+		[ -f "$tmp/root/usr/share/man/man8/omertactl.8" ] &&
+		[ -f "$tmp/root/usr/share/bash-completion/completions/omertactl" ]
+	result $? "install into DESTDIR" "$out"
+}
+
+layers() {
+	local out
+	out=$(grep -lE 'include <(netlink|sodium)' ./*.c | sort | tr '\n' ' ')
+	[ "$out" = "./keygen.c ./nl.c " ]
+	result $? "libnl and libsodium each in one file" "$out"
+}
+
+echo "KTAP version 1"
+status
+keys
+completion
+manual
+installed
+layers
+echo "1..$n"
+exit $failed

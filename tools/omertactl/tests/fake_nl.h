@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A kernel in memory, in place of nl.c. It writes down every change asked for. */
+#ifndef OM_FAKE_NL_H
+#define OM_FAKE_NL_H
+
+#include "../state.h"
+
+struct fake {
+	struct om_list states;		/* of struct om_state */
+	char *log;			/* a line per request that changes */
+	unsigned int requests;
+	unsigned int reads;		/* gets and dumps */
+	unsigned int fail_at;		/* refuse this request, from 1 */
+	unsigned int fail_also;
+	size_t largest;			/* most bytes of prefixes in a request */
+	bool quiet;			/* no log */
+	bool denied;			/* reads of peers and keys fail */
+	uint8_t rx_secret[OMERTA_KEY_LEN];
+	uint8_t tx_secret[OMERTA_KEY_LEN];
+};
+
+extern struct fake fake;
+
+void fake_reset(void);
+void fake_forget_log(void);
+struct om_state *fake_device(const char *name);
+struct om_peer *fake_peer(struct om_state *s, uint32_t id);
+
+#endif

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Configuration files: bad ones are refused whole, with line and column; good
+ * ones give these requests; and showconf is setconf's inverse.
+ */
+#include "unit.h"
+
+#include "fake_nl.h"
+#include "../config.h"
+
+#include <stdlib.h>
+
+#define PUB	"AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
+#define PUB2	"//79/Pv6+fj39vX08/Lx8O/u7ezr6uno5+bl5OPi4eA="
+
+/* Files that are wrong, and what is said behind the file's name */
+static const struct {
+	const char *text;
+	const char *message;
+} bad[] = {
+	{ "[Interface]\nListenPort = 70000\n", ":2:14: ListenPort: \"70000\": must be a number 0..65535" },
+	{ "[Interface]\n  Foo=1\n", ":2:3: \"Foo\": no such key in [Interface]" },
+	{ "[Interface]\nAllowedIPs = 10.0.0.0/8\n", ":2:1: \"AllowedIPs\": no such key in [Interface]" },
+	{ "[Peer]\nId = 1\nPrivateKey = x\n", ":3:1: \"PrivateKey\": no such key in [Peer]" },
+	{ "[Peer]\nId = 1\nPresharedKey = x\n", ":3:1: \"PresharedKey\": no such key" },
+	{ "ListenPort = 1\n", ":1:1: \"ListenPort\": stands before the first section" },
+	{ "[Interface\n", ":1:1: \"[Interface\": expected [Interface] or [Peer]" },
+	{ "[Foo]\n", ":1:1: \"[Foo]\": expected [Interface] or [Peer]" },
+	{ "[Interface]\n[Interface]\n", ":2:1: \"[Interface]\": given twice" },
+	{ "[Interface]\nListenPort\n", ":2:1: \"ListenPort\": expected [SECTION] or KEY = VALUE" },
+	{ "[Interface]\nListenPort = 1\nlistenport = 2\n", ":3:14: ListenPort: \"2\": given twice" },
+	{ "[Interface]\nChunkSize = 1000\n", ":2:13: ChunkSize: \"1000\": must be 512" },
+	{ "[Interface]\nPolicy = quick # why\n", ":2:10: Policy: \"quick\": must be auto" },
+	{ "[Peer]\nName = x\n", ":1:1: [Peer]: Id is missing" },
+	{ "[Peer]\nName = x\n[Peer]\nId = 1\n", ":1:1: [Peer]: Id is missing" },
+	{ "\n[Peer]\nId = 7\n\n[Peer]\nName = y\nId = 7\n", ":7:6: Id: \"7\": another peer has this id" },
+	{ "[Peer]\nId = 0\n", ":2:6: Id: \"0\": must be a number 1.." },
+	{ "[Peer]\nId = 1\nAllowedIPs = 10.0.0.0/8, 10.0.0.0/33\n", ":3:26: AllowedIPs: \"10.0.0.0/33\": prefix length must be 0..32" },
+	{ "[Peer]\nId = 1\nAllowedIPs = 10.0.0.0/8, 11.0.0.0/8\nAllowedIPs =  10.1.2.3/8\n", ":4:15: AllowedIPs: \"10.0.0.0/8\": stands twice in the file" },
+	{ "[Peer]\nId = 1\nAllowedIPs = ::/0\n[Peer]\nId = 2\nAllowedIPs = 1::/16,::/0\n", ":6:21: AllowedIPs: \"::/0\": stands twice in the file" },
+	{ "[Peer]\nId = 1\nAllowedIPs = +10.0.0.0/8\n", ":3:14: AllowedIPs: \"+10.0.0.0/8\": not an IPv4" },
+	{ "[Peer]\nId = 1\nEndpoint = 1.2.3.4\n", ":3:12: Endpoint: \"1.2.3.4\": expected HOST:PORT" },
+	{ "[Peer]\nId = 1\nPublicKey = AAAA\n", ":3:13: PublicKey: \"AAAA\": a key is 44" },
+	{ "[Peer]\nId = 1\nName = \"x\n", ":3:8: the quoted value is not complete" },
+	{ "[Peer]\nId = 1\nName = \"x\\q\"\n", ":3:8: the quoted value is not complete" },
+	{ "[Peer]\nId = 1\nName = \"x\\x00\"\n", ":3:8: the quoted value is not complete" },
+	{ "[Peer]\nId = 1\nName = \"x\" y\n", ":3:12: \"y\": nothing may follow the quoted value" },
+	{ "[Peer]\nId = 1\nName = \"a\\x07\"\n", ":3:8: Name: " },
+	{ "[Peer]\nId = 1\nPersistentKeepalive = 65536\n", ":3:23: PersistentKeepalive: \"65536\"" },
+};
+
+static const char full[] =
+	"# a comment\n"
+	"[interface] # here too\n"
+	"listenport = 51900\n"
+	"FwMark=0x10\r\n"
+	"ChunkSize = 2048\n"
+	"Policy = percpu   # and here\n"
+	"PercpuThreshold = 4096\n"
+	"Cpus = 0-1\n"
+	"\n"
+	"[Peer]\n"
+	"Id = 1\n"
+	"Name = \"al # \\\"ice\\\\\"  # \"\n"
+	"PublicKey = " PUB "\n"
+	"Endpoint = 192.0.2.7:51900\n"
+	"AllowedIPs = 10.9.0.2/32, fd09::2/128\n"
+	"AllowedIPs = 10.8.0.0/16\n"
+	"PersistentKeepalive = 25\n"
+	"[Peer]\n"
+	"Id = 2\n"
+	"Endpoint = [fe80::1%lo]:9\n"
+	"AllowedIPs =\n"
+	"PersistentKeepalive = off\n";
+
+static void must(const char *words)
+{
+	struct unit_run run = unit_main(words, NULL);
+
+	if (run.rc)
+		unit_ok(false, words, "%s", run.err);
+	unit_run_free(&run);
+}
+
+static struct unit_run conf(const char *command, const char *text)
+{
+	char words[400];
+
+	unit_file("conf", text, strlen(text), 0600);
+	snprintf(words, sizeof(words), "%s omr0 %s", command, unit_path("conf"));
+	return unit_main(words, NULL);
+}
+
+static void set_up(void)
+{
+	fake_reset();
+	must("link add omr0 listen-port 51900");
+	must("peer add omr0 id 1 name alice endpoint 192.0.2.1:1 allowed-ips 10.1.0.0/16,10.2.0.0/16,10.6.0.0/16 keepalive 25");
+	must("peer add omr0 id 2 allowed-ips 10.3.0.0/16 public-key " PUB2);
+	must("peer add omr0 id 3 name gone allowed-ips 10.4.0.0/16");
+	fake_forget_log();
+}
+
+static void bad_files(void)
+{
+	for (size_t i = 0; i < OM_ARRAY_SIZE(bad); i++) {
+		struct unit_run run;
+		char name[160];
+
+		set_up();
+		run = conf("setconf", bad[i].text);
+		snprintf(name, sizeof(name), "conf: refused: %.100s",
+			 bad[i].message + 1);
+		for (char *c = name; *c; c++)
+			if (*c == '#')
+				*c = '?';
+		unit_ok(run.rc == 1 && CONTAINS(run.err, bad[i].message) &&
+			CONTAINS(run.err, unit_path("conf")) &&
+			!fake.requests && !fake.reads, name,
+			"rc %d, %u requests\n%s", run.rc, fake.requests,
+			run.err);
+		unit_run_free(&run);
+	}
+}
+
+static void expect(const char *name, const char *command, const char *text,
+		   const char *requests)
+{
+	struct unit_run run = conf(command, text);
+
+	unit_ok(!run.rc && !strcmp(fake.log, requests), name,
+		"rc %d\n%s\nrequests:\n%s\nwanted:\n%s", run.rc, run.err,
+		fake.log, requests);
+	unit_run_free(&run);
+}
+
+static void good_file(void)
+{
+	fake_reset();
+	must("link add omr0");
+	fake_forget_log();
+	expect("conf: every key becomes an attribute", "setconf", full,
+	       "device-set ifname=omr0 listen-port=51900 fwmark=0x10 chunk-size=2048 policy=percpu percpu-threshold=4096 cpus=0-1\n"
+	       "peer-new ifname=omr0 id=1 name=al # \"ice\\x5c public-key=" PUB " endpoint-addr=192.0.2.7 endpoint-port=51900 keepalive=25 allowed-ips=10.9.0.2/32,fd09::2/128,10.8.0.0/16\n"
+	       "peer-new ifname=omr0 id=2 endpoint-addr=fe80::1 endpoint-port=9 endpoint-scope=1 keepalive=off\n");
+}
+
+/*
+ * Peer 1 keeps its endpoint, gives 10.2 to peer 2, loses 10.6 and gets 10.7;
+ * peer 2 loses its public key; peer 3 goes; peer 4 comes.
+ */
+static const char next[] =
+	"[Interface]\nListenPort = 51900\nFwMark = 7\n"
+	"[Peer]\nId = 2\nAllowedIPs = 10.3.0.0/16, 10.2.0.0/16\n"
+	"[Peer]\nId = 1\nName = alice\nEndpoint = 192.0.2.1:1\nAllowedIPs = 10.1.0.0/16\nAllowedIPs = 10.7.0.0/16\nPersistentKeepalive = 25\n"
+	"[Peer]\nId = 4\nAllowedIPs = 10.4.0.0/16\n";
+
+static void differences(void)
+{
+	set_up();
+	expect("conf: syncconf sends the differences only, moved prefixes once",
+	       "syncconf", next,
+	       "device-set ifname=omr0 fwmark=0x7\n"
+	       "peer-del ifname=omr0 id=3\n"
+	       "peer-set ifname=omr0 id=2 public-key=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= allowed-ips=10.2.0.0/16\n"
+	       "peer-set ifname=omr0 id=1 allowed-ips=-10.6.0.0/16,10.7.0.0/16\n"
+	       "peer-new ifname=omr0 id=4 allowed-ips=10.4.0.0/16\n");
+	fake_forget_log();
+	expect("conf: a second syncconf sends nothing", "syncconf", next, "");
+	set_up();
+	expect("conf: setconf sends everything",
+	       "setconf", next,
+	       "device-set ifname=omr0 listen-port=51900 fwmark=0x7 chunk-size=512 policy=auto cpus=all\n"
+	       "peer-del ifname=omr0 id=3\n"
+	       "peer-set ifname=omr0 id=2 public-key=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= flags=1 allowed-ips=10.3.0.0/16,10.2.0.0/16\n"
+	       "peer-set ifname=omr0 id=1 name=alice endpoint-addr=192.0.2.1 endpoint-port=1 keepalive=25 flags=1 allowed-ips=10.1.0.0/16,10.7.0.0/16\n"
+	       "peer-new ifname=omr0 id=4 allowed-ips=10.4.0.0/16\n");
+}
+
+static void endpoints(void)
+{
+	static const char without[] =
+		"[Peer]\nId = 1\nAllowedIPs = 10.1.0.0/16, 10.2.0.0/16, 10.6.0.0/16\n";
+
+	set_up();
+	must("peer del omr0 id 2");
+	must("peer del omr0 id 3");
+	fake_forget_log();
+	expect("conf: syncconf leaves a learned endpoint and the port alone",
+	       "syncconf", without,
+	       "peer-set ifname=omr0 id=1 name= keepalive=off\n");
+	fake_forget_log();
+	expect("conf: setconf makes a peer anew to forget its endpoint",
+	       "setconf", without,
+	       "device-set ifname=omr0 listen-port=0 fwmark=off chunk-size=512 policy=auto cpus=all\n"
+	       "peer-del ifname=omr0 id=1\n"
+	       "peer-new ifname=omr0 id=1 allowed-ips=10.1.0.0/16,10.2.0.0/16,10.6.0.0/16\n");
+	set_up();
+	expect("conf: an empty file means defaults and no peers", "syncconf", "",
+	       "peer-del ifname=omr0 id=1\n"
+	       "peer-del ifname=omr0 id=2\n"
+	       "peer-del ifname=omr0 id=3\n");
+}
+
+static void failure(void)
+{
+	struct unit_run run;
+
+	set_up();
+	fake.fail_at = 3;
+	run = conf("syncconf", next);
+	unit_ok(run.rc == 2 && CONTAINS(run.err, "syncconf: omr0: peer 2: the fake says no (2 earlier changes are in effect)"),
+		"conf: a refusal half-way says how far it got", "%s", run.err);
+	unit_run_free(&run);
+	set_up();
+	fake.fail_at = 1;
+	run = conf("syncconf", next);
+	unit_ok(run.rc == 2 && CONTAINS(run.err, "syncconf: omr0: the fake says no\n"),
+		"conf: a refusal of the first request says no more", "%s",
+		run.err);
+	unit_run_free(&run);
+}
+
+static void identity(void)
+{
+	struct unit_run first, second, run;
+	char words[400];
+
+	fake_reset();
+	must("link add omr0");
+	run = conf("setconf", full);
+	unit_run_free(&run);
+	must("peer set omr0 id 2 name 'Zo\xc3\xab # =[x]'");
+	must("peer add omr0 id 9 name plain-name.1 allowed-ips 1.0.0.0/8,2.0.0.0/8,3.0.0.0/8,4.0.0.0/8,5.0.0.0/8,6.0.0.0/8,7.0.0.0/8,8.0.0.0/8,9.0.0.0/8");
+	first = unit_main("showconf omr0", NULL);
+	fake_forget_log();
+	run = conf("syncconf", first.out);
+	unit_ok(!first.rc && !run.rc && !*fake.log && strlen(first.out) > 300,
+		"conf: syncconf of showconf's output changes nothing",
+		"%s%s\n%s", first.out, run.err, fake.log);
+	unit_run_free(&run);
+
+	must("link del omr0");
+	must("link add omr0");
+	run = conf("setconf", first.out);
+	second = unit_main("showconf omr0", NULL);
+	unit_ok(!run.rc && !strcmp(first.out, second.out),
+		"conf: showconf, setconf on a new device, showconf: the same",
+		"%s%s\n%s", run.err, first.out, second.out);
+	unit_run_free(&run);
+	unit_run_free(&second);
+	fake_forget_log();
+	snprintf(words, sizeof(words), "syncconf omr0 -");
+	run = unit_main(words, first.out);
+	unit_ok(!run.rc && !fake.requests && fake.reads,
+		"conf: a file from standard input", "%s", run.err);
+	unit_run_free(&run);
+	unit_ok(!CONTAINS(first.out, "0.0.0.0/0\n") &&
+		CONTAINS(first.out, "\n[Peer]\nId = 9\nName = plain-name.1\n"),
+		"conf: showconf's form", "%s", first.out);
+	unit_run_free(&first);
+}
+
+/* Of many peers with many prefixes: also a check that nothing is quadratic */
+static void large(void)
+{
+	char *text = malloc(4000 * 25 * 24 + 4000 * 32), *p = text;
+	struct unit_run run;
+
+	for (unsigned int i = 0; i < 4000; i++) {
+		p += sprintf(p, "[Peer]\nId = %u\nAllowedIPs = ", i + 1);
+		for (unsigned int k = 0; k < 25; k++)
+			p += sprintf(p, "%s10.%u.%u.%u/32", k ? ", " : "",
+				     (i * 25 + k) >> 16,
+				     (i * 25 + k) >> 8 & 255,
+				     (i * 25 + k) & 255);
+		p += sprintf(p, "\n");
+	}
+	fake_reset();
+	must("link add omr0");
+	fake.quiet = true;
+	run = conf("setconf", text);
+	unit_ok(!run.rc && fake_device("omr0")->peers.n == 4000,
+		"conf: 4000 peers, 100000 prefixes", "%s", run.err);
+	unit_run_free(&run);
+	fake_forget_log();
+	run = conf("syncconf", text);
+	unit_ok(!run.rc && !fake.requests,
+		"conf: they are in sync then", "%u requests\n%s", fake.requests,
+		run.err);
+	unit_run_free(&run);
+	free(text);
+}
+
+/* Every cut, and every byte turned over. No endpoint: it would be looked up. */
+static void garbage(void)
+{
+	static const char text[] =
+		"[Interface] # x\nListenPort = 51900\nFwMark=0x10\r\nCpus = 0-1\n"
+		"[Peer]\nId = 1\nName = \"a\\x41\\\\\" # \nPublicKey = " PUB "\n"
+		"AllowedIPs = 10.9.0.2/32, fd09::2/128\nPersistentKeepalive = 25\n";
+	unsigned int runs = 0, good = 0;
+	char copy[sizeof(text)];
+	struct om_config c;
+	struct om_err err;
+
+	for (size_t i = 0; i < 2 * (sizeof(text) - 1); i++, runs++) {
+		size_t at = i / 2, len = i % 2 ? sizeof(text) - 1 : at;
+		const char *path;
+
+		memcpy(copy, text, sizeof(text));
+		copy[at] ^= (char)(i % 2 ? 0x80 >> i % 8 : 0);
+		path = unit_file("garbage", copy, len, 0600);
+		if (om_config_read(path, &c, &err))
+			continue;
+		good++;
+		om_config_free(&c);
+	}
+	unit_ok(runs > 400 && good > 10 && good < runs,
+		"conf: broken files do no harm", "%u of %u", good, runs);
+}
+
+void test_conf(void)
+{
+	garbage();
+	bad_files();
+	good_file();
+	differences();
+	endpoints();
+	failure();
+	identity();
+	large();
+	fake_reset();
+}

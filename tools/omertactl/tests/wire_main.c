@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The real nl.c and commands against bytes: would catch a wrong attribute
+ * number or width, an unwiped message, a dump that is cut off or read twice.
+ */
+#include "unit.h"
+#include "wire.h"
+
+#include "../nl.h"
+
+#include <errno.h>
+#include <linux/genetlink.h>
+#include <linux/omerta.h>
+#include <netlink/errno.h>
+#include <stdlib.h>
+
+#define RX	"UlJSUlJSUlJSUlJSUlJSUlJSUlJSUlJSUlJSUlJSUlI="
+#define TX	"VFRUVFRUVFRUVFRUVFRUVFRUVFRUVFRUVFRUVFRUVFQ="
+
+static void ack(void)
+{
+	wire_datagram();
+	wire_ack(0, 0);
+}
+
+static bool sent_is(uint16_t type, unsigned int n, const void *data, size_t len)
+{
+	size_t got;
+	const void *p = wire_sent_attr(type, n, &got);
+
+	return p && got == len && !memcmp(p, data, len);
+}
+
+static bool header_is(uint8_t cmd, uint16_t flags)
+{
+	const struct nlmsghdr *h = (const void *)wire.sent;
+	const struct genlmsghdr *g = (const void *)(h + 1);
+
+	return h->nlmsg_type == WIRE_FAMILY && g->cmd == cmd &&
+	       g->version == OMERTA_FAMILY_VERSION &&
+	       (h->nlmsg_flags & flags) == flags;
+}
+
+static void device(void)
+{
+	static const uint8_t fwmark[] = { 0x6c, 0xca, 0, 0 };
+	static const uint8_t port[] = { 0xbc, 0xca };
+	static const uint8_t chunk[] = { 0, 4, 0, 0 };
+	static const uint8_t policy[] = { 2, 0, 0, 0 };
+	struct unit_run run;
+
+	wire_reset();
+	ack();
+	run = unit_main("link add omr1 listen-port 51900 fwmark 0xca6c chunk-size 1024 policy percpu cpus 0-3", NULL);
+	unit_ok(!run.rc && header_is(1, NLM_F_REQUEST | NLM_F_ACK) &&
+		sent_is(2, 0, "omr1", 5) && sent_is(3, 0, port, 2) &&
+		sent_is(4, 0, fwmark, 4) && sent_is(5, 0, chunk, 4) &&
+		sent_is(6, 0, policy, 4) && sent_is(8, 0, "0-3", 4) &&
+		wire.sent_len == 20 + 12 + 8 + 8 + 8 + 8 + 8,
+		"wire: device-new", "%zu bytes\n%s", wire.sent_len, run.err);
+	unit_run_free(&run);
+}
+
+static void peer(void)
+{
+	/* Two nests: 10.0.0.0/8, and 1::/16 to remove */
+	static const uint8_t v4[] = {
+		8, 0, 1, 0, 10, 0, 0, 0,
+		5, 0, 2, 0, 8, 0, 0, 0,
+	};
+	static const uint8_t v6[] = {
+		20, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		5, 0, 2, 0, 16, 0, 0, 0,
+		8, 0, 3, 0, 1, 0, 0, 0,
+	};
+	static const uint8_t endpoint[16] = { 0xfe, 0x80, [15] = 1 };
+	static const uint8_t one[] = { 1, 0, 0, 0 }, id[] = { 7, 0, 0, 0 };
+	struct unit_run run;
+
+	wire_reset();
+	ack();
+	run = unit_main("peer set omr0 id 7 name al endpoint [fe80::1%lo]:258 keepalive 3 allowed-ips +10.0.0.0/8,-1::/16", NULL);
+	unit_ok(!run.rc && header_is(6, NLM_F_REQUEST | NLM_F_ACK) &&
+		sent_is(3, 0, id, 4) && sent_is(4, 0, "al", 3) &&
+		sent_is(6, 0, endpoint, 16) && sent_is(7, 0, "\2\1", 2) &&
+		sent_is(8, 0, one, 4) && sent_is(9, 0, "\3", 2) &&
+		sent_is(11 | NLA_F_NESTED, 0, v4, sizeof(v4)) &&
+		sent_is(11 | NLA_F_NESTED, 1, v6, sizeof(v6)),
+		"wire: peer-set", "%zu bytes\n%s", wire.sent_len, run.err);
+	unit_run_free(&run);
+}
+
+static struct unit_run add_key(int error)
+{
+	wire_reset();
+	wire_datagram();
+	wire_ack(error, 0);
+	return unit_main("key add omr0 peer 1 local-id 0x11 remote-id 0x22 rx-key-file - tx-key-file - activate now hard-bytes 5",
+			 RX "\n" TX "\n");
+}
+
+static void key(void)
+{
+	static const uint8_t bytes[] = { 5, 0, 0, 0, 0, 0, 0, 0 };
+	static const uint8_t local[] = { 0x11, 0, 0, 0 };
+	static const uint8_t remote[] = { 0x22, 0, 0, 0 };
+	static const uint8_t now[] = { 1, 0, 0, 0 };
+	struct unit_run run = add_key(0);
+
+	unit_ok(!run.rc && header_is(10, NLM_F_REQUEST | NLM_F_ACK) &&
+		sent_is(4, 0, local, 4) && sent_is(5, 0, remote, 4) &&
+		sent_is(6, 0, "RRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRR", 32) &&
+		sent_is(7, 0, "TTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT", 32) &&
+		sent_is(8, 0, now, 4) && sent_is(15, 0, bytes, 8),
+		"wire: key-new; uint attributes have 8 bytes", "%s", run.err);
+	unit_ok(wire.freed == 1 && !wire.dirty && !run.out_len && !*run.err,
+		"wire: the message with the secrets is wiped",
+		"%zu bytes left in %zu messages\n%s", wire.dirty, wire.freed,
+		run.err);
+	unit_run_free(&run);
+	run = add_key(-EINVAL);
+	unit_ok(run.rc == 2 && wire.freed == 1 && !wire.dirty,
+		"wire: the message is wiped after a refusal", "%zu\n%s",
+		wire.dirty, run.err);
+	unit_run_free(&run);
+}
+
+/*
+ * With these variables libnl prints all messages. It reads them when it is
+ * loaded, so this needs a new process, which prints what the tool printed.
+ */
+static void debugging(const char *self)
+{
+	char cmd[512], text[8192] = "";
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd), "NLCB=debug NLDBG=9 '%s' --key 2>&1", self);
+	f = popen(cmd, "re");
+	if (!f || !fread(text, 1, sizeof(text) - 1, f))
+		*text = '\0';
+	if (f)
+		pclose(f);
+	unit_ok(CONTAINS(text, "rc 0") && !CONTAINS(text, "52 52") &&
+		!CONTAINS(text, "RRRR"),
+		"wire: libnl's debugging does not see secrets", "%s", text);
+}
+
+static void key_only(void)
+{
+	struct unit_run run = add_key(0);
+
+	printf("rc %d\n%s%s", run.rc, run.out, run.err);
+	unit_run_free(&run);
+}
+
+static void refusal(void)
+{
+	struct unit_run run;
+	size_t at;
+
+	wire_reset();
+	wire_datagram();
+	at = 0;
+	wire_ack(-ERANGE, NLM_F_ACK_TLVS);
+	wire_attr(NLMSGERR_ATTR_MSG, "integer out of range", 21);
+	/* Behind two headers and the name */
+	wire_u32(NLMSGERR_ATTR_OFFS, 20 + 12);
+	wire_end_message(at);
+	run = unit_main("link set omr0 percpu-threshold 1", NULL);
+	unit_ok(run.rc == 2 && !strcmp(run.err, "omertactl: link set: omr0: percpu-threshold: integer out of range\n"),
+		"wire: a refusal names the attribute", "%s", run.err);
+	unit_run_free(&run);
+
+	wire_reset();
+	wire_datagram();
+	wire_ack(0, NLM_F_ACK_TLVS);
+	wire_attr(NLMSGERR_ATTR_MSG, "slow\a", 6);
+	wire_end_message(0);
+	run = unit_main("link set omr0 percpu-threshold 1", NULL);
+	unit_ok(!run.rc && !strcmp(run.err, "omertactl: warning: slow\\x07\n"),
+		"wire: a success with a warning, its controls escaped", "%s", run.err);
+	unit_run_free(&run);
+	wire_reset();
+	wire.family = -NLE_OBJ_NOTFOUND;
+	run = unit_main("link show", NULL);
+	unit_ok(run.rc == 2 && CONTAINS(run.err, "is the omerta module loaded? (modprobe omerta)"),
+		"wire: no module", "%s", run.err);
+	unit_run_free(&run);
+	wire_reset();
+	run = unit_main("link del omr0", NULL);
+	unit_ok(run.rc == 2 && CONTAINS(run.err, "link del: omr0: netlink: "),
+		"wire: a socket that fails", "%s", run.err);
+	unit_run_free(&run);
+}
+
+static void put_device(uint32_t ifindex, const char *name, uint16_t flags)
+{
+	size_t at = wire_message(WIRE_FAMILY, NLM_F_MULTI | flags), nest;
+	uint32_t v32 = 7;
+	uint64_t v64 = 1ULL << 40;
+
+	wire_genl(OMERTA_CMD_DEVICE_NEW);
+	wire_u32(OMERTA_A_DEVICE_IFINDEX, ifindex);
+	wire_attr(OMERTA_A_DEVICE_IFNAME, name, strlen(name) + 1);
+	wire_attr(200, "from a newer kernel", 20);
+	nest = wire_attr(OMERTA_A_DEVICE_STATS | NLA_F_NESTED, NULL, 0);
+	wire_attr(OMERTA_A_DEVICE_STATS_RX_PACKETS, &v32, 4);
+	wire_attr(OMERTA_A_DEVICE_STATS_RX_BYTES, &v64, 8);
+	wire_attr(99, &v64, 8);
+	wire_end_nest(nest);
+	wire_end_message(at);
+}
+
+static void dump(void)
+{
+	struct unit_run run;
+
+	wire_reset();
+	wire_datagram();
+	put_device(3, "omr0", 0);
+	put_device(4, "omr1", 0);
+	wire_datagram();
+	put_device(5, "omr2", 0);
+	wire_done();
+	run = unit_main("stats", NULL);
+	unit_ok(!run.rc && header_is(OMERTA_CMD_DEVICE_GET, NLM_F_DUMP) &&
+		!strcmp(run.out, "omr0:\n    rx-packets: 7\n    rx-bytes: 1099511627776\n"
+			"omr1:\n    rx-packets: 7\n    rx-bytes: 1099511627776\n"
+			"omr2:\n    rx-packets: 7\n    rx-bytes: 1099511627776\n"),
+		"wire: a dump over two datagrams; 4 and 8 byte counters",
+		"%s%s", run.out, run.err);
+	unit_run_free(&run);
+}
+
+/* Twice the same answer, of which the first says that it is not consistent */
+static void interrupted(void)
+{
+	struct unit_run run;
+
+	wire_reset();
+	wire_datagram();
+	put_device(3, "omr0", NLM_F_DUMP_INTR);
+	wire_datagram();
+	wire_done();
+	wire_datagram();
+	put_device(3, "omr0", 0);
+	wire_datagram();
+	wire_done();
+	run = unit_main("link show", NULL);
+	unit_ok(!run.rc && wire.requests == 2 && !strcmp(run.out, "3: omr0:\n"),
+		"wire: an interrupted dump is repeated, not doubled", "%u\n%s%s",
+		wire.requests, run.out, run.err);
+	unit_run_free(&run);
+
+	wire_reset();
+	wire_datagram();
+	put_device(3, "omr0", NLM_F_DUMP_INTR);
+	wire_done();
+	wire.repeat = 100;
+	run = unit_main("link show", NULL);
+	unit_ok(run.rc == 2 && wire.requests == 5 && !run.out_len &&
+		CONTAINS(run.err, "changed during each of 5 readings"),
+		"wire: a dump that is always interrupted ends", "%u\n%s%s",
+		wire.requests, run.out, run.err);
+	unit_run_free(&run);
+}
+
+static void dump_error(void)
+{
+	int error = -EPERM;
+	struct unit_run run;
+	size_t at;
+
+	wire_reset();
+	wire_datagram();
+	put_device(3, "omr0", 0);
+	at = wire_message(NLMSG_DONE, NLM_F_MULTI | NLM_F_ACK_TLVS);
+	wire_genl(0);
+	memcpy(wire.answer[0].b + wire.answer[0].len - 4, &error, 4);
+	wire_attr(NLMSGERR_ATTR_MSG, "not you", 8);
+	wire_end_message(at);
+	run = unit_main("link show", NULL);
+	unit_ok(run.rc == 2 && !run.out_len &&
+		CONTAINS(run.err, "link show: not you\n"),
+		"wire: a dump that ends in an error", "%s%s", run.out, run.err);
+	unit_run_free(&run);
+}
+
+static void malformed(void)
+{
+	struct unit_run run;
+	size_t at;
+
+	wire_reset();
+	wire_datagram();
+	at = wire_message(WIRE_FAMILY, NLM_F_MULTI);
+	wire_genl(1);
+	wire_attr(OMERTA_A_DEVICE_IFINDEX, "abc", 3);
+	wire_end_message(at);
+	wire_done();
+	run = unit_main("link show", NULL);
+	unit_ok(run.rc == 2 && CONTAINS(run.err, "cannot read the kernel's answer"),
+		"wire: an answer of the wrong size", "%s%s", run.out, run.err);
+	unit_run_free(&run);
+
+	wire_reset();
+	wire_datagram();
+	at = wire_message(WIRE_FAMILY, NLM_F_MULTI);
+	wire_genl(1);
+	wire_u32(OMERTA_A_DEVICE_IFINDEX, 3);
+	wire_attr(OMERTA_A_DEVICE_IFNAME, "a-name-longer-than-any", 22);
+	wire_end_message(at);
+	wire_done();
+	run = unit_main("link show", NULL);
+	unit_ok(!run.rc && !strcmp(run.out, "3: a-name-longer-t:\n"),
+		"wire: a string that is too long and has no end", "%s%s",
+		run.out, run.err);
+	unit_run_free(&run);
+}
+
+static void put_prefix(uint32_t peer, uint8_t first)
+{
+	uint8_t addr[4] = { first }, len = 8;
+	size_t nest = wire_attr(OMERTA_A_PEER_ALLOWED_IPS | NLA_F_NESTED, NULL, 0);
+
+	wire_attr(OMERTA_A_ALLOWED_IP_ADDR, addr, 4);
+	wire_attr(OMERTA_A_ALLOWED_IP_PREFIX_LEN, &len, 1);
+	wire_u32(OMERTA_A_ALLOWED_IP_PEER_ID, peer);
+	wire_end_nest(nest);
+}
+
+static void put_peer(uint32_t id)
+{
+	size_t at = wire_message(WIRE_FAMILY, NLM_F_MULTI);
+
+	wire_genl(OMERTA_CMD_PEER_GET);
+	wire_u32(OMERTA_A_PEER_IFINDEX, 3);
+	wire_u32(OMERTA_A_PEER_ID, id);
+	wire_end_message(at);
+}
+
+/* A device, two peers, and two messages with the prefixes of both mixed */
+static void prefixes(void)
+{
+	struct unit_run run;
+	size_t at;
+
+	wire_reset();
+	wire_datagram();
+	put_device(3, "omr0", 0);
+	wire_ack(0, 0);
+	wire_datagram();
+	put_peer(1);
+	put_peer(2);
+	wire_done();
+	wire_datagram();
+	at = wire_message(WIRE_FAMILY, NLM_F_MULTI);
+	wire_genl(OMERTA_CMD_ALLOWED_IP_GET);
+	wire_u32(OMERTA_A_PEER_IFINDEX, 3);
+	put_prefix(2, 10);
+	put_prefix(1, 11);
+	wire_end_message(at);
+	at = wire_message(WIRE_FAMILY, NLM_F_MULTI);
+	wire_genl(OMERTA_CMD_ALLOWED_IP_GET);
+	wire_u32(OMERTA_A_PEER_IFINDEX, 3);
+	put_prefix(2, 12);
+	put_prefix(9, 13);
+	wire_end_message(at);
+	wire_done();
+	run = unit_main("peer show omr0", NULL);
+	unit_ok(!run.rc && !strcmp(run.out, "omr0 peer 1: allowed-ips 11.0.0.0/8\nomr0 peer 2: allowed-ips 10.0.0.0/8,12.0.0.0/8\n") &&
+		wire.requests == 3 && sent_is(1, 0, "\3\0\0", 4),
+		"wire: prefixes find their peers", "%s%s", run.out, run.err);
+	unit_run_free(&run);
+}
+
+static void prefix_size(void)
+{
+	struct om_prefix p = { .addr.len = 4 };
+	size_t v4 = om_nl_prefix_size(&p), v6;
+
+	p.addr.len = 16;
+	p.has = OM_BIT(OMERTA_A_ALLOWED_IP_FLAGS);
+	v6 = om_nl_prefix_size(&p);
+	unit_ok(v4 == 20 && v6 == 40, "wire: sizes of prefixes", "%zu %zu", v4,
+		v6);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1) {
+		key_only();
+		return 0;
+	}
+	device();
+	peer();
+	key();
+	debugging(argv[0]);
+	refusal();
+	dump();
+	interrupted();
+	dump_error();
+	malformed();
+	prefixes();
+	prefix_size();
+	return unit_end();
+}
