@@ -306,11 +306,13 @@ static int check_class(struct omerta_tunnel *tun, u8 class,
 	if (class == tun->class)
 		return 0;
 	if (netif_running(tun->dev)) {
-		NL_SET_ERR_MSG(extack, "chunk-size changes only while the device is down; use ip link set down");
+		NL_SET_ERR_MSG(extack,
+			       "chunk-size changes only while the device is down; use ip link set down");
 		return -EBUSY;
 	}
 	if (tun->dev->mtu > omerta_record_max_plain(class)) {
-		NL_SET_ERR_MSG(extack, "the device's mtu is too large for this chunk-size; lower it first");
+		NL_SET_ERR_MSG(extack,
+			       "the device's mtu is too large for this chunk-size; lower it first");
 		return -ERANGE;
 	}
 	return 0;

@@ -16,7 +16,8 @@
 
 static unsigned int key_memory = 1 << 22;
 module_param(key_memory, uint, 0644);
-MODULE_PARM_DESC(key_memory, "How many installed keys to remember; when full, installs are refused");
+MODULE_PARM_DESC(key_memory,
+		 "How many installed keys to remember; when full, installs are refused");
 
 struct fingerprint {
 	struct rhash_head node;
@@ -97,7 +98,8 @@ int omerta_fingerprint_claim(const u8 *tx_secret, const u8 *rx_secret,
 		NL_SET_ERR_MSG(extack, "rx-secret was installed before; make a fresh key");
 		err = -EEXIST;
 	} else if (atomic_read(&known[SEND].nelems) >= READ_ONCE(key_memory)) {
-		NL_SET_ERR_MSG(extack, "memory of used keys is full; raise module parameter key_memory");
+		NL_SET_ERR_MSG(extack,
+			       "memory of used keys is full; raise module parameter key_memory");
 		err = -ENOSPC;
 	}
 	if (err)

@@ -204,7 +204,8 @@ static int check_config(const struct omerta_key_config *config,
 	}
 	if (!crypto_memneq(config->rx_secret, config->tx_secret,
 			   OMERTA_SECRET_LEN)) {
-		NL_SET_ERR_MSG(extack, "rx-secret and tx-secret are the same; each direction needs its own");
+		NL_SET_ERR_MSG(extack,
+			       "rx-secret and tx-secret are the same; each direction needs its own");
 		return -EINVAL;
 	}
 	if (l->hard_records > OMERTA_COUNTER_LIMIT) {
@@ -339,7 +340,8 @@ int omerta_keyring_activate(struct omerta_keyring *ring, u32 local_id,
 		NL_SET_ERR_MSG(extack, "the key is active already");
 		err = -EALREADY;
 	} else if (key->state != OMERTA_KEY_STATE_INSTALLED) {
-		NL_SET_ERR_MSG(extack, "the key is retired or dead; a key is activated once, install a fresh one");
+		NL_SET_ERR_MSG(extack,
+			       "the key is retired or dead; a key is activated once, install a fresh one");
 		err = -EINVAL;
 	} else {
 		activate(key);

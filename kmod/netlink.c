@@ -89,7 +89,8 @@ int omerta_nl_outer_capable(struct sk_buff *skb, const struct genl_info *info,
 	if (!tun->birth ||
 	    netlink_ns_capable(skb, tun->birth->user_ns, CAP_NET_ADMIN))
 		return 0;
-	NL_SET_ERR_MSG(info->extack, "needs CAP_NET_ADMIN in the namespace that the device was made in");
+	NL_SET_ERR_MSG(info->extack,
+		       "needs CAP_NET_ADMIN in the namespace that the device was made in");
 	return -EPERM;
 }
 

@@ -180,11 +180,13 @@ static int check_prefixes(const struct genl_info *info,
 			return -EEXIST;
 		}
 		if (c->remove && (!has || change->replace)) {
-			NL_SET_ERR_MSG(info->extack, "a prefix to remove from allowed-ips is not the peer's");
+			NL_SET_ERR_MSG(info->extack,
+				       "a prefix to remove from allowed-ips is not the peer's");
 			return -ENOENT;
 		}
 		if (!c->remove && has && !change->replace) {
-			NL_SET_ERR_MSG(info->extack, "a prefix to add to allowed-ips is the peer's already");
+			NL_SET_ERR_MSG(info->extack,
+				       "a prefix to add to allowed-ips is the peer's already");
 			return -EEXIST;
 		}
 	}

@@ -110,14 +110,22 @@ void omerta_peer_stats_read(struct omerta_peer_stats __percpu *stats,
 
 		do {
 			start = u64_stats_fetch_begin(&s->syncp);
-			now[OMERTA_A_PEER_STATS_RX_PACKETS - 1] = u64_stats_read(&s->rx_packets);
-			now[OMERTA_A_PEER_STATS_RX_BYTES - 1] = u64_stats_read(&s->rx_bytes);
-			now[OMERTA_A_PEER_STATS_TX_PACKETS - 1] = u64_stats_read(&s->tx_packets);
-			now[OMERTA_A_PEER_STATS_TX_BYTES - 1] = u64_stats_read(&s->tx_bytes);
-			now[OMERTA_A_PEER_STATS_RX_RECORDS - 1] = u64_stats_read(&s->rx_records);
-			now[OMERTA_A_PEER_STATS_RX_OUTER_BYTES - 1] = u64_stats_read(&s->rx_outer_bytes);
-			now[OMERTA_A_PEER_STATS_TX_RECORDS - 1] = u64_stats_read(&s->tx_records);
-			now[OMERTA_A_PEER_STATS_TX_OUTER_BYTES - 1] = u64_stats_read(&s->tx_outer_bytes);
+			now[OMERTA_A_PEER_STATS_RX_PACKETS - 1] =
+				u64_stats_read(&s->rx_packets);
+			now[OMERTA_A_PEER_STATS_RX_BYTES - 1] =
+				u64_stats_read(&s->rx_bytes);
+			now[OMERTA_A_PEER_STATS_TX_PACKETS - 1] =
+				u64_stats_read(&s->tx_packets);
+			now[OMERTA_A_PEER_STATS_TX_BYTES - 1] =
+				u64_stats_read(&s->tx_bytes);
+			now[OMERTA_A_PEER_STATS_RX_RECORDS - 1] =
+				u64_stats_read(&s->rx_records);
+			now[OMERTA_A_PEER_STATS_RX_OUTER_BYTES - 1] =
+				u64_stats_read(&s->rx_outer_bytes);
+			now[OMERTA_A_PEER_STATS_TX_RECORDS - 1] =
+				u64_stats_read(&s->tx_records);
+			now[OMERTA_A_PEER_STATS_TX_OUTER_BYTES - 1] =
+				u64_stats_read(&s->tx_outer_bytes);
 		} while (u64_stats_fetch_retry(&s->syncp, start));
 		for (i = 0; i < OMERTA_PEER_STATS; i++)
 			sum[i] += now[i];

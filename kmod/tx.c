@@ -153,6 +153,7 @@ static bool head_sealed(struct omerta_peer *peer)
 		return false;
 	spin_lock_bh(&peer->tx_lock);
 	burst = list_first_entry_or_null(&peer->tx_fifo, struct tx_burst, list);
+	/* Pairs with seal_done(). */
 	sealed = burst && smp_load_acquire(&burst->sealed);
 	spin_unlock_bh(&peer->tx_lock);
 	return sealed;
@@ -176,6 +177,7 @@ static void send_sealed(struct omerta_peer *peer)
 	list_for_each_entry_safe(burst, tmp, &ready, list)
 		send_burst(burst);
 	clear_bit_unlock(OMERTA_PEER_SENDING, &peer->flags);
+	/* Whoever saw the bit has sealed before: look after it is cleared. */
 	smp_mb__after_atomic();
 
 	if (head_sealed(peer) && omerta_peer_get(peer) &&
@@ -446,6 +448,7 @@ static void maybe_stop(struct omerta_tunnel *tun)
 	if (likely(!omerta_udp_full(tun)))
 		return;
 	netif_stop_queue(tun->dev);
+	/* Against write_space(), which looks at the queue after it made room. */
 	smp_mb();
 	if (!omerta_udp_full(tun))
 		netif_wake_queue(tun->dev);

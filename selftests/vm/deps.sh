@@ -10,7 +10,7 @@ PACKAGES=(
 	gcc make bc libc6-dev libelf-dev
 	libnl-3-dev libnl-genl-3-dev libsodium-dev pkg-config
 	qemu-system-x86 mmdebstrap debian-archive-keyring cpio gzip xz-utils kmod
-	python3 python3-cryptography
+	python3 python3-cryptography mandoc wireguard-tools
 )
 
 missing_packages() {

@@ -1,0 +1,80 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+# For test scripts: runs functions as tests and prints KTAP. Who sources it has
+# WAIT, the time-out in seconds, and cleanup(), called after each test.
+
+# await COMMAND...: polls, since there is nothing to wait on.
+await() {
+	local end=$((SECONDS + WAIT)) -
+
+	set +x
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS < end)) || { echo "not within $WAIT s: $*"; return 1; }
+		sleep 0.05
+	done
+}
+
+# is WANTED COMMAND...: whether it prints that.
+is() {
+	local got
+
+	got=$("${@:2}")
+	[[ $got == "$1" ]] || { echo "wanted '$1', got '$got'"; return 1; }
+}
+
+# more_than N COMMAND...
+more_than() {
+	local got
+
+	got=$("${@:2}")
+	((got > $1)) || { echo "wanted more than $1, got $got"; return 1; }
+}
+
+less_than() {
+	local got
+
+	got=$("${@:2}")
+	((got < $1)) || { echo "wanted less than $1, got $got"; return 1; }
+}
+
+# refused COMMAND...: whether it fails.
+refused() {
+	! "$@"
+}
+
+# In a subshell of its own, with what it runs and prints in $DIR/log. A function
+# may end in "exit 4" after "SKIP why".
+run_test() {
+	local start=$SECONDS rc
+
+	DIR=$(mktemp -d)
+	(
+		set -eux
+		"$1"
+	) >"$DIR/log" 2>&1 </dev/null
+	rc=$?
+	cleanup >/dev/null 2>&1
+	wait 2>/dev/null
+	case $rc in
+	0) echo "ok $2 - ${1#test_} # $((SECONDS - start)) s" ;;
+	4) echo "ok $2 - ${1#test_} # SKIP $(sed -n 's/^SKIP //p' "$DIR/log")" ;;
+	*)
+		tail -n 60 "$DIR/log" | sed 's/^/# /'
+		echo "not ok $2 - ${1#test_}"
+		;;
+	esac
+	rm -rf "$DIR"
+	((rc == 0 || rc == 4))
+}
+
+# run_tests FUNCTION...: exits with 1 if one failed.
+run_tests() {
+	local test n=0 failed=0
+
+	echo "KTAP version 1"
+	echo "1..$#"
+	for test; do
+		run_test "$test" "$((++n))" || failed=1
+	done
+	exit "$failed"
+}

@@ -1,0 +1,609 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Traffic through tunnels between network namespaces. Needs root, and in
+# practice a guest: the module is unloaded and loaded again.
+#
+#            netns a                   netns b              netns c
+#   omr0  10.9.0.1 fd09::1        10.9.0.2 fd09::2     10.9.0.3 fd09::3
+#         to_b 192.0.2.1 ---veth--- to_a 192.0.2.2
+#              2001:db8:2::1             2001:db8:2::2
+#         to_c 198.51.100.1 -------------veth------------ to_a 198.51.100.3
+#              2001:db8:3::1                                   2001:db8:3::3
+#
+# An end's number is its last octet, and its peer's id at the others. Netns c
+# and others are there only in the tests that make them.
+#
+# usage: netns.sh [TEST...]	the names of functions; all without
+set -u
+cd "$(dirname "$0")" || exit 1
+. ./lib_test.sh
+
+WAIT=60
+declare -A NUM=([a]=1 [b]=2 [c]=3)
+# What make_end uses; a test may have its own.
+DEV=omr0 PORT=51900 IN4=10.9.0. IN6=fd09:: OUTER=4 GEN=1
+
+on() {
+	local ns=$1
+
+	shift
+	ip netns exec "omt-$ns" "$@"
+}
+
+# The process is $! afterwards, and may be signalled.
+bg() {
+	local ns=$1
+
+	shift
+	ip netns exec "omt-$ns" "$@" &
+}
+
+make_ns() {
+	local ns
+
+	for ns; do
+		ip netns add "omt-$ns"
+		on "$ns" ip link set lo up
+	done
+}
+
+# outer FROM TO: the outer addresses of TO on its link with FROM.
+outer4() {
+	[[ $1$2 == *c* ]] && echo "198.51.100.${NUM[$2]}" || echo "192.0.2.${NUM[$2]}"
+}
+
+outer6() {
+	[[ $1$2 == *c* ]] && echo "2001:db8:3::${NUM[$2]}" || echo "2001:db8:2::${NUM[$2]}"
+}
+
+endpoint() {
+	if ((OUTER == 4)); then
+		echo "$(outer4 "$1" "$2"):$PORT"
+	else
+		echo "[$(outer6 "$1" "$2")]:$PORT"
+	fi
+}
+
+make_veth() {
+	ip link add "to_$2" netns "omt-$1" type veth peer name "to_$1" netns "omt-$2"
+	set_outer "$1" "$2"
+	set_outer "$2" "$1"
+}
+
+set_outer() {
+	on "$1" ip addr add "$(outer4 "$2" "$1")/24" dev "to_$2"
+	on "$1" ip addr add "$(outer6 "$2" "$1")/64" dev "to_$2" nodad
+	on "$1" ip link set "to_$2" up
+}
+
+# install_key HERE THERE [SETTING...]: key number GEN of the two.
+install_key() {
+	local here=${NUM[$1]} there=${NUM[$2]} rx=$DIR/$DEV-$2-$1.$GEN tx=$DIR/$DEV-$1-$2.$GEN
+
+	make_secret "$rx"
+	make_secret "$tx"
+	on "$1" omertactl key add "$DEV" peer "$there" \
+		local-id "$((here * 4096 + there * 256 + GEN))" \
+		remote-id "$((there * 4096 + here * 256 + GEN))" \
+		rx-key-file "$rx" tx-key-file "$tx" "${@:3}"
+}
+
+make_secret() {
+	[[ -e $1 ]] || (umask 077 && head -c 32 /dev/urandom | base64 >"$1")
+}
+
+activate() {
+	on "$1" omertactl key activate "$DEV" peer "${NUM[$2]}" \
+		local-id "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))"
+}
+
+# make_dev HERE [SETTING...]: a device, still down.
+make_dev() {
+	on "$1" omertactl link add "$DEV" listen-port "$PORT" "${@:2}"
+	on "$1" ip link set "$DEV" addrgenmode none
+	set_inner "$1"
+}
+
+set_inner() {
+	on "$1" ip addr add "$IN4${NUM[$1]}/24" dev "$DEV"
+	on "$1" ip addr add "$IN6${NUM[$1]}/64" dev "$DEV" nodad
+}
+
+# make_peer HERE THERE [SETTING...]
+make_peer() {
+	on "$1" omertactl peer add "$DEV" id "${NUM[$2]}" name "$2" endpoint "$(endpoint "$1" "$2")" \
+		allowed-ips "$IN4${NUM[$2]}/32,$IN6${NUM[$2]}/128" "${@:3}"
+}
+
+# make_tunnel [SETTING...]: between a and b; the settings are the devices'.
+make_tunnel() {
+	make_dev a "$@"
+	make_dev b "$@"
+	connect a b
+}
+
+# The keys are in before a device is up, so that no record finds none.
+connect() {
+	make_peer "$1" "$2"
+	make_peer "$2" "$1"
+	install_key "$1" "$2"
+	install_key "$2" "$1"
+	on "$1" ip link set "$DEV" up
+	on "$2" ip link set "$DEV" up
+	activate "$1" "$2"
+	activate "$2" "$1"
+}
+
+make_both() {
+	make_ns a b
+	make_veth a b
+	make_tunnel "$@"
+}
+
+# dev_stat NS COUNTER
+dev_stat() {
+	on "$1" omertactl -j stats "$DEV" | jq -r --arg c "$2" '.[0].stats[$c]'
+}
+
+# peer_stat HERE THERE COUNTER
+peer_stat() {
+	on "$1" omertactl -j peer show "$DEV" peer "${NUM[$2]}" |
+		jq -r --arg c "$3" '.[0].stats[$c]'
+}
+
+# key_state HERE THERE: of key GEN
+key_state() {
+	on "$1" omertactl dump "$DEV" | awk -F '\t' \
+		-v "id=$(printf '0x%x' "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))")" \
+		-v "dec=$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))" \
+		'$1 == "key" && ($4 == id || $4 == dec) { print $6 }'
+}
+
+peer_endpoint() {
+	on "$1" omertactl dump "$DEV" |
+		awk -F '\t' -v "id=${NUM[$2]}" '$1 == "peer" && $3 == id { print $6 }'
+}
+
+pings() {
+	on "$1" ping -c 3 -i 0.1 -W "$WAIT" "${@:2}"
+}
+
+# No answer within a second.
+no_ping() {
+	refused on "$1" ping -c 1 -W 1 "${@:2}"
+}
+
+# Both families: iperf3's socket is dual-stack.
+serve() {
+	bg "$1" iperf3 -s
+	await listening "$1" 5201
+}
+
+listening() {
+	on "$1" ss -Hltn "sport = :$2" | grep -q .
+}
+
+# tcp NS ADDRESS BYTES
+tcp() {
+	on "$1" timeout "$WAIT" iperf3 -c "$2" -n "$3" -J >"$DIR/iperf3" || {
+		cat "$DIR/iperf3"
+		return 1
+	}
+	jq -e --argjson n "$(numfmt --from=iec "$3")" \
+		'.end.sum_received.bytes >= $n * 0.9' "$DIR/iperf3"
+}
+
+# Most of it arrives; an emulated CPU may lose some.
+udp() {
+	on "$1" timeout "$WAIT" iperf3 -u -c "$2" -b 4M -n 256K -J >"$DIR/iperf3"
+	jq -e '.end.sum | .packets > 100 and .lost_packets < .packets / 2' "$DIR/iperf3"
+}
+
+combination() {
+	OUTER=$2
+	make_both
+	serve b
+	pings a "$1"
+	pings a -s 1300 "$1"
+	tcp a "$1" 4M
+	udp a "$1"
+}
+
+test_v4_in_v4() { combination 10.9.0.2 4; }
+test_v4_in_v6() { combination 10.9.0.2 6; }
+test_v6_in_v4() { combination fd09::2 4; }
+test_v6_in_v6() { combination fd09::2 6; }
+
+# policy SETTING...: a device's chunk size changes only while it is down.
+policy() {
+	local size end
+
+	make_both "$@"
+	serve b
+	for size in 512 4096 65536; do
+		for end in a b; do
+			on "$end" ip link set "$DEV" down
+			on "$end" omertactl link set "$DEV" chunk-size "$size"
+			on "$end" ip link set "$DEV" up
+		done
+		tcp a 10.9.0.2 2M
+		tcp a fd09::2 2M
+	done
+}
+
+test_policy_inline() { policy policy inline; }
+test_policy_percpu() { policy policy percpu; }
+test_policy_auto() { policy policy auto percpu-threshold 1; }
+
+# large CHUNK-SIZE MTU [SETTING...]
+large() {
+	make_ns a b
+	make_veth a b
+	on a ip link set to_b mtu 65535
+	on b ip link set to_a mtu 65535
+	make_tunnel chunk-size "$1" "${@:3}"
+	on a ip link set "$DEV" mtu "$2"
+	on b ip link set "$DEV" mtu "$2"
+	serve b
+	pings a -M "do" -s "$(($2 - 28))" 10.9.0.2
+	pings a -M "do" -s "$(($2 - 48))" fd09::2
+	tcp a 10.9.0.2 8M
+	tcp a fd09::2 8M
+}
+
+test_large_mtu_512() { large 512 63000; }
+test_large_mtu_512_percpu() { large 512 63000 policy percpu; }
+test_large_mtu_4096() { large 4096 65000; }
+
+test_mtu_refused() {
+	local max
+
+	make_ns a
+	make_dev a
+	max=$(on a omertactl -j show omr0 | jq '.[0]."max-mtu"')
+	on a ip link set omr0 mtu "$max"
+	refused on a ip link set omr0 mtu "$((max + 1))"
+	on a omertactl link set omr0 chunk-size 4096
+	max=$(on a omertactl -j show omr0 | jq '.[0]."max-mtu"')
+	on a ip link set omr0 mtu "$max"
+	refused on a omertactl link set omr0 chunk-size 512
+}
+
+test_key_change() {
+	local ping
+
+	make_both
+	pings a 10.9.0.2
+	bg a ping -q -i 0.002 -c 1000 -W "$WAIT" 10.9.0.2 >"$DIR/ping"
+	ping=$!
+	await more_than 100 dev_stat a tx-packets
+	GEN=2
+	install_key b a activate on-first-record
+	is installed key_state b a
+	install_key a b activate now
+	await is active key_state b a
+	is active key_state a b
+	kill -0 "$ping"
+	wait "$ping"
+	cat "$DIR/ping"
+	grep -q '1000 received' "$DIR/ping"
+	GEN=1
+	is retired key_state a b
+	is retired key_state b a
+}
+
+# Tunnelled packets and bytes agree exactly at both ends.
+test_counters() {
+	local size packets=0 bytes=0 end other counter
+
+	make_both
+	on a ip addr flush dev omr0 scope global
+	on a ip addr add 10.9.0.1/24 dev omr0
+	for size in 0 1 56 468 469 1000 1360; do
+		on a ping -c 5 -i 0.05 -W "$WAIT" -s "$size" 10.9.0.2
+		packets=$((packets + 5))
+		bytes=$((bytes + 5 * (size + 28)))
+	done
+	for end in a b; do
+		other=$([[ $end == a ]] && echo b || echo a)
+		for counter in rx tx; do
+			is "$packets" dev_stat "$end" "$counter-packets"
+			is "$bytes" dev_stat "$end" "$counter-bytes"
+			is "$packets" peer_stat "$end" "$other" "$counter-packets"
+			is "$bytes" peer_stat "$end" "$other" "$counter-bytes"
+		done
+		# And a few empty records, that tell of a new key.
+		more_than "$((packets - 1))" peer_stat "$end" "$other" tx-records
+		less_than "$((packets + 10))" peer_stat "$end" "$other" tx-records
+		for counter in records outer-bytes; do
+			is "$(peer_stat "$end" "$other" "tx-$counter")" \
+				peer_stat "$other" "$end" "rx-$counter"
+		done
+	done
+	no_drops a
+	no_drops b
+}
+
+no_drops() {
+	on "$1" omertactl -j stats "$DEV" |
+		jq -e '.[0].stats | to_entries | map(select(.key | test("drop"))) | all(.value == 0)'
+}
+
+# move NS OLD NEW: first the new one, so that routes stay.
+move() {
+	on "$1" ip addr add "$3" dev "$4" nodad
+	on "$1" ip addr del "$2" dev "$4"
+}
+
+test_roaming_v4() {
+	make_both
+	pings a 10.9.0.2
+	move a 192.0.2.1/24 192.0.2.11/24 to_b
+	pings a 10.9.0.2
+	is 192.0.2.11:51900 peer_endpoint b a
+	is 192.0.2.2:51900 peer_endpoint a b
+	pings b 10.9.0.1
+	move b 192.0.2.2/24 192.0.2.12/24 to_a
+	pings b 10.9.0.1
+	is 192.0.2.12:51900 peer_endpoint a b
+	is 192.0.2.11:51900 peer_endpoint b a
+	on a omertactl link set omr0 listen-port 51999
+	pings a 10.9.0.2
+	is 192.0.2.11:51999 peer_endpoint b a
+}
+
+test_roaming_v6() {
+	OUTER=6
+	make_both
+	pings a 10.9.0.2
+	move a 2001:db8:2::1/64 2001:db8:2::11/64 to_b
+	pings a 10.9.0.2
+	is '[2001:db8:2::11]:51900' peer_endpoint b a
+	move b 2001:db8:2::2/64 2001:db8:2::12/64 to_a
+	pings b 10.9.0.1
+	is '[2001:db8:2::12]:51900' peer_endpoint a b
+	# From one family to the other.
+	on a omertactl peer set omr0 peer b endpoint 192.0.2.2:51900
+	pings a 10.9.0.2
+	is 192.0.2.1:51900 peer_endpoint b a
+}
+
+test_source_filter() {
+	make_both
+	pings a 10.9.0.2
+	on a ip addr add 10.9.5.1/32 dev omr0
+	on a ip addr add fd09:5::1/128 dev omr0 nodad
+	is 0 dev_stat b rx-drop-source
+	no_ping a -I 10.9.5.1 10.9.0.2
+	is 1 dev_stat b rx-drop-source
+	no_ping a -I fd09:5::1 fd09::2
+	is 2 dev_stat b rx-drop-source
+	on b omertactl peer set omr0 peer a allowed-ips +10.9.5.1
+	on b ip route add 10.9.5.1 dev omr0
+	pings a -I 10.9.5.1 10.9.0.2
+	is 2 dev_stat b rx-drop-source
+}
+
+test_several_peers() {
+	make_ns a b c
+	make_veth a b
+	make_veth a c
+	make_dev a
+	make_dev b
+	make_dev c
+	connect a b
+	connect a c
+	pings a 10.9.0.2
+	pings a fd09::3
+	pings b 10.9.0.1
+	pings c 10.9.0.1
+	# An address that both b and c have.
+	on b ip addr add 10.9.7.1/32 dev omr0
+	on c ip addr add 10.9.7.1/32 dev omr0
+	on a ip route add 10.9.7.0/24 dev omr0
+	no_ping a 10.9.7.1
+	more_than 0 dev_stat a tx-drop-no-peer
+	on a omertactl peer set omr0 peer b allowed-ips +10.9.7.0/24
+	moves_to b
+	on a omertactl peer set omr0 peer c allowed-ips +10.9.7.0/24
+	moves_to c
+	on a omertactl peer del omr0 peer c
+	no_ping a 10.9.7.1
+	pings a 10.9.0.2
+}
+
+moves_to() {
+	local before
+
+	before=$(peer_stat a "$1" rx-packets)
+	pings a 10.9.7.1
+	is "$((before + 3))" peer_stat a "$1" rx-packets
+}
+
+test_moved_device() {
+	make_both
+	make_ns x
+	pings a 10.9.0.2
+	on a ip link set omr0 netns omt-x
+	NUM[x]=1
+	set_inner x
+	on x ip link set omr0 up
+	pings x 10.9.0.2
+	pings b fd09::1
+	serve b
+	tcp x 10.9.0.2 2M
+	on a ss -Hlun 'sport = :51900' | grep -q .
+	is '' on x ss -Hlun
+	# Without the netns of its sockets it is mute but there.
+	bg b ping -q -i 0.01 10.9.0.1
+	ip netns del omt-a
+	await is 0 on x cat /sys/class/net/omr0/carrier
+	no_ping x 10.9.0.2
+	on x omertactl link del omr0
+}
+
+test_netns_deleted() {
+	make_both
+	pings a 10.9.0.2
+	bg b ping -q -i 0.002 10.9.0.1
+	bg b ping -q -s 1300 -i 0.002 fd09::1
+	await more_than 50 dev_stat a rx-packets
+	ip netns del omt-a
+	await refused on b ip link show to_a
+	ip netns pids omt-b | xargs -r kill
+	ip netns del omt-b
+}
+
+test_module_unloaded() {
+	make_both
+	serve b
+	bg a iperf3 -c 10.9.0.2 -t 60
+	bg b ping -q -i 0.002 10.9.0.1
+	await more_than 200 dev_stat b rx-packets
+	timeout "$WAIT" modprobe -r omerta
+	refused on a ip link show omr0
+	modprobe omerta
+	make_tunnel
+	pings a 10.9.0.2
+}
+
+test_late_key() {
+	local ping
+
+	make_ns a b
+	make_veth a b
+	make_dev a
+	make_dev b
+	make_peer a b
+	make_peer b a
+	on a ip link set omr0 up
+	on b ip link set omr0 up
+	bg a ping -c 1 -W "$WAIT" 10.9.0.2
+	ping=$!
+	await has_sent 1 a
+	install_key b a
+	install_key a b
+	activate b a
+	activate a b
+	wait "$ping"
+	is 0 dev_stat a tx-drop-no-key
+}
+
+has_sent() {
+	(($(on "$2" nstat -asz IcmpOutEchos | awk '/Echos/ { print $2 }') >= $1))
+}
+
+test_no_key() {
+	make_ns a b
+	make_veth a b
+	make_dev a
+	make_peer a b
+	on a ip link set omr0 up
+	refused on a ping -c 3 -i 0.1 -W 1 10.9.0.2
+	await is 3 dev_stat a tx-drop-no-key
+	is 0 dev_stat a tx-packets
+	# More than may wait.
+	bg a ping -q -c 200 -i 0.002 -W 1 10.9.0.2
+	await is 203 dev_stat a tx-drop-no-key
+}
+
+test_loop() {
+	make_both
+	pings a 10.9.0.2
+	on a omertactl peer set omr0 peer b endpoint 10.9.0.2:51900
+	refused on a ping -c 3 -i 0.1 -W 1 10.9.0.2
+	is 3 dev_stat a tx-drop-loop
+	on a omertactl peer set omr0 peer b endpoint "[fd09::2]:51900"
+	refused on a ping -c 3 -i 0.1 -W 1 10.9.0.2
+	is 6 dev_stat a tx-drop-loop
+	# The route, not the endpoint, begins to lead into the tunnel.
+	on a omertactl peer set omr0 peer b endpoint 192.0.2.2:51900
+	pings a 10.9.0.2
+	on a ip route add 192.0.2.2/32 dev omr0
+	refused on a ping -c 3 -i 0.1 -W 1 10.9.0.2
+	is 9 dev_stat a tx-drop-loop
+	on a ip route del 192.0.2.2/32 dev omr0
+	pings a 10.9.0.2
+}
+
+# All traffic goes through the tunnel, but for marked datagrams.
+test_fwmark() {
+	make_both
+	on b ip addr add 203.0.113.2/32 dev lo
+	on a omertactl peer set omr0 peer b endpoint 203.0.113.2:51900 allowed-ips 0.0.0.0/0,::/0
+	on a ip route add default dev omr0
+	on a ip route add default via 192.0.2.2 dev to_b table 51
+	on a ip rule add fwmark 0x51 lookup 51
+	refused on a ping -c 1 -W 1 10.9.0.2
+	is 1 dev_stat a tx-drop-loop
+	on a omertactl link set omr0 fwmark 0x51
+	on a iptables -t mangle -A OUTPUT -p udp --dport 51900 -m mark --mark 0x51
+	pings a 10.9.0.2
+	pings a 203.0.113.2
+	is 203.0.113.2:51900 peer_endpoint a b
+	is 192.0.2.1:51900 peer_endpoint b a
+	on a iptables -t mangle -L OUTPUT -vnx | awk '/51900/ && $1 >= 6 { found = 1 } END { exit !found }'
+	on a omertactl link set omr0 fwmark off
+	refused on a ping -c 1 -W 1 10.9.0.2
+	is 2 dev_stat a tx-drop-loop
+}
+
+inner_endpoint() {
+	endpoint() { echo "10.9.0.${NUM[$2]}:$PORT"; }
+}
+
+test_tunnel_in_tunnel() {
+	make_both
+	inner_endpoint
+	DEV=omr1 PORT=51901 IN4=10.10.0. IN6=fd10::
+	make_dev a
+	make_dev b
+	on a ip link set omr1 mtu 1280
+	on b ip link set omr1 mtu 1280
+	connect a b
+	serve b
+	pings a 10.10.0.2
+	pings a -s 1200 fd10::2
+	tcp a 10.10.0.2 2M
+	udp a 10.10.0.2
+}
+
+test_keepalive() {
+	local a b
+
+	make_both
+	pings a 10.9.0.2
+	pings b 10.9.0.1
+	on a omertactl peer set omr0 peer b keepalive 1
+	a=$(peer_stat a b tx-records)
+	b=$(peer_stat b a tx-records)
+	await more_than "$((a + 2))" peer_stat a b tx-records
+	await more_than "$((a + 2))" peer_stat b a rx-records
+	is "$b" peer_stat b a tx-records
+	is 6 dev_stat a tx-packets
+	on a omertactl peer set omr0 peer b keepalive off
+	no_drops b
+}
+
+TESTS=(
+	test_v4_in_v4 test_v4_in_v6 test_v6_in_v4 test_v6_in_v6
+	test_policy_inline test_policy_percpu test_policy_auto
+	test_large_mtu_512 test_large_mtu_512_percpu test_large_mtu_4096 test_mtu_refused
+	test_key_change test_counters
+	test_roaming_v4 test_roaming_v6 test_source_filter test_several_peers
+	test_moved_device test_netns_deleted test_module_unloaded
+	test_late_key test_no_key test_loop test_fwmark
+	test_tunnel_in_tunnel test_keepalive
+)
+
+cleanup() {
+	local ns
+
+	for ns in $(ip netns list | awk '/^omt-/ { print $1 }'); do
+		ip netns pids "$ns" | xargs -r kill -9
+		ip netns del "$ns"
+	done
+}
+
+modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
+run_tests "${@:-${TESTS[@]}}"
