@@ -74,7 +74,9 @@ run_tests() {
 	echo "KTAP version 1"
 	echo "1..$#"
 	for test; do
-		run_test "$test" "$((++n))" || failed=1
+		# Not in a condition, which would switch "set -e" off inside.
+		run_test "$test" "$((++n))"
+		((failed |= $?))
 	done
 	exit "$failed"
 }

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The wire format against an independent implementation: a device in a namespace,
+# wire_peer.py as its peer in another.
+set -u
+
+HERE=$(cd "$(dirname "$0")" && pwd)
+DIR=$(mktemp -d)
+
+cleanup() {
+	ip netns del wire-a
+	ip netns del wire-b
+	rm -rf "$DIR"
+} 2>/dev/null
+
+setup() {
+	local a=(ip netns exec wire-a) name
+
+	modprobe omerta
+	ip netns add wire-a
+	ip netns add wire-b
+	ip link add va netns wire-a type veth peer name vb netns wire-b
+	"${a[@]}" ip addr add 192.0.2.1/24 dev va
+	ip -n wire-b addr add 192.0.2.2/24 dev vb
+	ip -n wire-a link set va up
+	ip -n wire-b link set vb up
+	for name in rx tx; do
+		(umask 077 && head -c 32 /dev/urandom | base64 >"$DIR/$name")
+	done
+	"${a[@]}" omertactl link add o0 listen-port 51900
+	"${a[@]}" sh -c 'echo 1 >/proc/sys/net/ipv6/conf/o0/disable_ipv6'
+	"${a[@]}" omertactl peer add o0 id 1 allowed-ips 10.9.0.2/32
+	"${a[@]}" omertactl key add o0 peer 1 local-id 17 remote-id 34 activate now \
+		rx-key-file "$DIR/rx" tx-key-file "$DIR/tx"
+	ip -n wire-a link set o0 mtu 63491
+	"${a[@]}" ip addr add 10.9.0.1/24 dev o0
+	ip -n wire-a link set o0 up
+}
+
+trap cleanup EXIT
+(set -e; setup) >&2 || exit 1
+PYTHONDONTWRITEBYTECODE=1 ip netns exec wire-b \
+	python3 "$HERE/wire_peer.py" "$DIR/rx" "$DIR/tx"
