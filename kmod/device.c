@@ -58,11 +58,18 @@ static void peer_look(struct omerta_peer *peer)
 	omerta_peer_due(peer, jiffies);
 }
 
-/* What is cached would keep the outer device, or was found by another mark. */
-static void peer_forget_route(struct omerta_peer *peer)
+static void peer_route_anew(struct omerta_peer *peer)
 {
 	spin_lock_bh(&peer->endpoint_lock);
 	dst_cache_reset(&peer->cache);
+	spin_unlock_bh(&peer->endpoint_lock);
+}
+
+/* A cached route would keep the outer device, and outlive its namespace. */
+static void peer_forget_route(struct omerta_peer *peer)
+{
+	spin_lock_bh(&peer->endpoint_lock);
+	dst_cache_reset_now(&peer->cache);
 	spin_unlock_bh(&peer->endpoint_lock);
 }
 
@@ -176,6 +183,7 @@ static void device_destruct(struct net_device *dev)
 	xa_destroy(&tun->peers);
 	free_percpu(tun->drops);
 	mutex_destroy(&tun->lock);
+	lockdep_unregister_key(&tun->xmit_class);
 }
 
 static void device_setup(struct net_device *dev)
@@ -206,6 +214,7 @@ static int tunnel_init(struct omerta_tunnel *tun, struct net_device *dev)
 	tun->dev = dev;
 	INIT_LIST_HEAD(&tun->list);
 	mutex_init(&tun->lock);
+	lockdep_register_key(&tun->xmit_class);
 	tun->policy = OMERTA_POLICY_AUTO;
 	tun->threshold = DEFAULT_THRESHOLD;
 	xa_init(&tun->peers);
@@ -213,7 +222,7 @@ static int tunnel_init(struct omerta_tunnel *tun, struct net_device *dev)
 	init_llist_head(&tun->rx_done);
 	tun->drops = omerta_drops_alloc();
 	if (!tun->drops)
-		return -ENOMEM;
+		goto err_class;
 	err = rhashtable_init(&tun->keys, &omerta_key_params);
 	if (err)
 		goto err_drops;
@@ -227,6 +236,8 @@ err_keys:
 	rhashtable_destroy(&tun->keys);
 err_drops:
 	free_percpu(tun->drops);
+err_class:
+	lockdep_unregister_key(&tun->xmit_class);
 	return err;
 }
 
@@ -244,6 +255,9 @@ static int tunnel_register(struct net_device *dev, struct net *birth)
 		device_destruct(dev);
 		return err;
 	}
+	/* A tunnel may run in a tunnel: each queue has a lock class of its own. */
+	lockdep_set_class(&netdev_get_tx_queue(dev, 0)->_xmit_lock,
+			  &tun->xmit_class);
 	/* Not before, or a failing register_netdevice() would call it too. */
 	dev->priv_destructor = device_destruct;
 	mutex_lock(&tunnels_lock);
@@ -365,7 +379,7 @@ int omerta_device_configure(struct omerta_tunnel *tun,
 	}
 	if (has & BIT(OMERTA_A_DEVICE_FWMARK)) {
 		WRITE_ONCE(tun->fwmark, config->fwmark);
-		each_peer(tun, peer_forget_route);
+		each_peer(tun, peer_route_anew);
 	}
 	if (has & BIT(OMERTA_A_DEVICE_POLICY))
 		WRITE_ONCE(tun->policy, config->policy);
@@ -418,7 +432,14 @@ static int pm_notify(struct notifier_block *nb, unsigned long action,
 {
 	switch (action) {
 	case PM_HIBERNATION_PREPARE:
+	case PM_RESTORE_PREPARE:
+		/* An install that runs has the device's lock. */
+		WRITE_ONCE(omerta_keys_frozen, true);
 		each_peer_of_all(peer_kill_keys);
+		break;
+	case PM_POST_HIBERNATION:
+	case PM_POST_RESTORE:
+		WRITE_ONCE(omerta_keys_frozen, false);
 		break;
 	case PM_POST_SUSPEND:
 		/* Timers stood still while keys grew old. */

@@ -29,6 +29,8 @@ const struct rhashtable_params omerta_key_params = {
 	.automatic_shrinking = true,
 };
 
+bool omerta_keys_frozen;
+
 static void tell(const struct omerta_key *key, u8 cmd, int limit)
 {
 	const struct omerta_event ev = {
@@ -261,6 +263,7 @@ static int link_key(struct omerta_keyring *ring, struct omerta_key *key,
 				     omerta_key_params);
 	if (err)
 		goto out;
+	key->seq = ++ring->seq;
 	list_add_tail(&key->list, &ring->keys);
 	ring->n_keys++;
 	if (key->activation == OMERTA_ACTIVATION_NOW)
@@ -289,6 +292,10 @@ int omerta_keyring_install(struct omerta_keyring *ring,
 	err = check_config(config, extack);
 	if (err)
 		return err;
+	if (READ_ONCE(omerta_keys_frozen)) {
+		NL_SET_ERR_MSG(extack, "the machine is being hibernated; install a key when it is back");
+		return -EBUSY;
+	}
 	err = omerta_fingerprint_claim(config->tx_secret, config->rx_secret,
 				       extack);
 	if (err)
@@ -613,19 +620,27 @@ void omerta_key_auth_failed(struct omerta_key *key)
 	spin_unlock_bh(&key->ring->lock);
 }
 
-/* First authentic record; returns whether it made the key active. */
+/*
+ * First authentic record; returns whether it made the key active. A record
+ * that was held back must not make an old key supersede a younger one.
+ */
 static bool confirm(struct omerta_key *key)
 {
 	struct omerta_keyring *ring = key->ring;
+	struct omerta_key *active;
 	bool activated = false;
 
 	spin_lock_bh(&ring->lock);
 	if (key->state == OMERTA_KEY_STATE_DEAD)
 		goto out;
 	WRITE_ONCE(key->confirmed, true);
-	WRITE_ONCE(ring->latest, key);
+	if (!ring->latest || ring->latest->seq < key->seq)
+		WRITE_ONCE(ring->latest, key);
+	active = rcu_dereference_protected(ring->active,
+					   lockdep_is_held(&ring->lock));
 	if (key->activation == OMERTA_ACTIVATION_ON_FIRST_RECORD &&
-	    key->state == OMERTA_KEY_STATE_INSTALLED) {
+	    key->state == OMERTA_KEY_STATE_INSTALLED &&
+	    (!active || active->seq < key->seq)) {
 		activate(key);
 		activated = true;
 	}

@@ -76,6 +76,7 @@ struct omerta_keyring;
  * @limit: what ended it, negative if nothing did; lock: ring
  * @limits: constant
  * @installed: boot time in ns; constant
+ * @seq: number of the key among all that its peer had; constant
  * @tx_next: counter of the next record; lock: the peer's tx_lock
  * @tx_bytes: UDP payload bytes sealed; lock: the peer's tx_lock
  * @rx_records: fresh authentic records; changed by the device's NAPI only
@@ -102,6 +103,7 @@ struct omerta_key {
 	int limit;
 	struct omerta_key_limits limits;
 	u64 installed;
+	u64 seq;
 	u64 tx_next;
 	u64 tx_bytes;
 	u64 rx_records;
@@ -121,6 +123,7 @@ struct omerta_key {
  * @active: the key that seals, NULL if there is none; lock: @lock
  * @latest: the key that was confirmed last, NULL if it is dead; lock: @lock
  * @n_keys: length of @keys; lock: @lock
+ * @seq: number of the youngest key; lock: @lock
  * @table: the device's table of keys by local id
  * @dev: the device, for events
  * @peer_id: the peer, for events
@@ -131,6 +134,7 @@ struct omerta_keyring {
 	struct omerta_key __rcu *active;
 	struct omerta_key *latest;
 	unsigned int n_keys;
+	u64 seq;
 	struct rhashtable *table;
 	struct net_device *dev;
 	u32 peer_id;
@@ -149,6 +153,9 @@ enum omerta_fresh {
 };
 
 extern const struct rhashtable_params omerta_key_params;
+
+/* No key is installed while the machine's memory is being written out. */
+extern bool omerta_keys_frozen;
 
 void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
 			 struct net_device *dev, u32 peer_id);

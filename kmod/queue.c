@@ -87,12 +87,13 @@ void omerta_pool_run(struct omerta_pool *pool, struct omerta_job *job)
 	if (!offers)
 		goto work;
 	self = raw_smp_processor_id();
-	for_each_cpu_and(cpu, pool->cpus, cpu_online_mask) {
+	/* From here on, lest all devices choose the same few. */
+	for_each_cpu_wrap(cpu, pool->cpus, self) {
 		struct omerta_worker *worker = per_cpu_ptr(pool->workers, cpu);
 
 		if (!offers)
 			break;
-		if (cpu == self)
+		if (cpu == self || !cpu_online(cpu))
 			continue;
 		refcount_inc(&job->refs);
 		if (ptr_ring_produce_bh(&worker->ring, job)) {

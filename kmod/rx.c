@@ -22,7 +22,7 @@
 
 /* A host that accepted data answers within this time, if by nothing else. */
 #define ANSWER_TIME	(10 * HZ)
-/* Bursts that other CPUs may be at, for all peers of a device. */
+/* Bursts that are not committed, for all peers of a device. */
 #define INFLIGHT_MAX	256
 /* What of a packet is made linear before it goes up. */
 #define PULL_LEN	128U
@@ -117,6 +117,8 @@ static u32 deliver(struct omerta_peer *peer, struct sk_buff *skb, u8 dsfield)
 	u32 len = skb->len;
 	u8 inner;
 
+	/* There is no link-layer header, which readers find by being told so. */
+	skb_reset_mac_header(skb);
 	skb_reset_network_header(skb);
 	skb->dev = tun->dev;
 	skb->protocol = ip_tunnel_parse_protocol(skb);
@@ -261,6 +263,7 @@ static void commit_opened(struct omerta_peer *peer, bool drop)
 		if (!burst->opened)
 			return;
 		list_del(&burst->list);
+		peer->tun->rx_inflight--;
 		if (!drop)
 			commit(burst);
 		omerta_job_put(&burst->job);
@@ -281,7 +284,6 @@ static int take_done(struct omerta_tunnel *tun, bool drop)
 	done = llist_reverse_order(done);
 	llist_for_each_entry_safe(burst, tmp, done, done) {
 		burst->opened = true;
-		tun->rx_inflight--;
 		commit_opened(burst->peer, drop);
 		n++;
 	}
@@ -381,12 +383,12 @@ static bool open_burst(struct omerta_tunnel *tun, struct rx_burst *burst,
 		return false;
 	}
 
-	if (rest && tun->rx_inflight < INFLIGHT_MAX)
+	if (rest)
 		runs = omerta_tunnel_split(tun, burst->layout.plain_len, rest);
 	list_add_tail(&burst->list, &burst->peer->rx_fifo);
+	tun->rx_inflight++;
 	if (runs > 1) {
 		omerta_job_init(&burst->job, rest, runs);
-		tun->rx_inflight++;
 		omerta_pool_run(&tun->pool, &burst->job);
 		return true;
 	}
@@ -430,7 +432,12 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 
 	rcu_read_lock();
 	work = take_done(tun, false);
-	while (work < budget && (skb = omerta_udp_recv(tun))) {
+	/*
+	 * If too many wait, some are with other CPUs: open_done() has us called
+	 * again, and meanwhile the socket's buffer is the limit.
+	 */
+	while (work < budget && tun->rx_inflight < INFLIGHT_MAX &&
+	       (skb = omerta_udp_recv(tun))) {
 		receive(tun, skb);
 		work++;
 	}

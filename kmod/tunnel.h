@@ -37,10 +37,11 @@ enum omerta_family { OMERTA_V4, OMERTA_V6, OMERTA_FAMILIES };
  * @allowedips: by inner address; lock: @lock
  * @napi: receives, commits and delivers
  * @rx_done: bursts of which the last chunk has been opened
- * @rx_inflight: bursts that other CPUs are at; @napi only
+ * @rx_inflight: bursts that are not committed; @napi only
  * @rx_next: whether IPv4 or IPv6 is drained first; @napi only
  * @pool: per-CPU workers
  * @drops: drop counters
+ * @xmit_class: of the queue's lock
  */
 struct omerta_tunnel {
 	struct net_device *dev;
@@ -65,6 +66,7 @@ struct omerta_tunnel {
 	unsigned int rx_next;
 	struct omerta_pool pool;
 	struct omerta_drops __percpu *drops;
+	struct lock_class_key xmit_class;
 };
 
 /**

@@ -306,7 +306,9 @@ static enum omerta_drop drop_reason(int err)
 static void reject(struct omerta_tunnel *tun, struct sk_buff *skb,
 		   enum omerta_drop reason)
 {
-	if (skb->protocol == htons(ETH_P_IP))
+	if (reason == OMERTA_DROP_TX_DROP_NOMEM)
+		; /* It may get through next time. */
+	else if (skb->protocol == htons(ETH_P_IP))
 		icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_HOST_UNREACH, 0);
 	else if (skb->protocol == htons(ETH_P_IPV6))
 		icmpv6_ndo_send(skb, ICMPV6_DEST_UNREACH, ICMPV6_ADDR_UNREACH,

@@ -212,6 +212,16 @@ static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
 	/* Who still sends or receives through the old ones, does so in RCU. */
 	synchronize_net();
 	sockets_close(&old);
+	if (!s)
+		return;
+	/*
+	 * What fills the old sockets wakes nobody any more, and what came in
+	 * before data_ready() was in place has woken nobody.
+	 */
+	netif_wake_queue(tun->dev);
+	local_bh_disable();
+	napi_schedule(&tun->napi);
+	local_bh_enable();
 }
 
 /**
