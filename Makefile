@@ -11,7 +11,7 @@ SYSCONFDIR ?= /etc
 all: modules tool
 
 modules:
-	$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod OMERTA_TESTS=n modules
 
 tool:
 	$(MAKE) -C tools/omertactl
@@ -21,7 +21,8 @@ check-config:
 	@selftests/check_config.sh $(KDIR)
 
 modules_install: modules
-	$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod INSTALL_MOD_DIR=updates modules_install
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod OMERTA_TESTS=n \
+		INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
 
 install: modules_install tool
 	$(MAKE) -C tools/omertactl install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
