@@ -2,6 +2,8 @@
 # shellcheck shell=bash
 # Shared by the scripts in this directory; to be sourced.
 
+# A user's path lacks what administrators run, like depmod.
+PATH=$PATH:/usr/sbin:/sbin
 # shellcheck disable=SC2034 # used by the scripts that source this file
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/omerta
 VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -127,14 +127,6 @@ completion() {
 
 manual() {
 	local out word missing=
-	if command -v man >/dev/null; then
-		out=$(LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 \
-			-l -Tutf8 -Z "$man" 2>&1 >/dev/null)
-		[ -z "$out" ]
-		result $? "man page has no warnings" "$out"
-	else
-		skip "man page has no warnings" "no man"
-	fi
 	if command -v mandoc >/dev/null; then
 		out=$(mandoc -T lint -W warning "$man" 2>&1)
 		[ -z "$out" ]

@@ -6,7 +6,14 @@
  */
 #include "unit.h"
 
+#include <netdb.h>
+
 #include "fake_nl.h"
+
+int __real_getaddrinfo(const char *node, const char *service,
+		       const struct addrinfo *hints, struct addrinfo **res);
+int __wrap_getaddrinfo(const char *node, const char *service,
+		       const struct addrinfo *hints, struct addrinfo **res);
 
 #define PUB	"AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
 
@@ -74,7 +81,7 @@ static const struct {
 	  "peer-new ifname=omr0 id=5 name=alice public-key=" PUB " endpoint-addr=192.0.2.7 endpoint-port=51900 keepalive=25 allowed-ips=10.9.0.2/32,fd09::2/128\n", NULL },
 	{ 0, "peer add omr0 id 5 endpoint [2001:db8::1]:1", "peer-new ifname=omr0 id=5 endpoint-addr=2001:db8::1 endpoint-port=1\n", NULL },
 	{ 0, "peer add omr0 id 5 endpoint [fe80::1%lo]:65535", "peer-new ifname=omr0 id=5 endpoint-addr=fe80::1 endpoint-port=65535 endpoint-scope=1\n", NULL },
-	{ 0, "peer add omr0 id 5 endpoint localhost:7", NULL, NULL },
+	{ 0, "peer add omr0 id 5 endpoint host.test:7", "peer-new ifname=omr0 id=5 endpoint-addr=192.0.2.9 endpoint-port=7\n", NULL },
 	{ 0, "peer add omr0 id 5 allowed-ips '10.1.2.3/8, fd00::1/7 ,1.2.3.4,::1'",
 	  "peer-new ifname=omr0 id=5 allowed-ips=10.0.0.0/8,fc00::/7,1.2.3.4/32,::1/128\n", NULL },
 	{ 0, "peer add omr0 id 5 allowed-ips 0.0.0.0/0,::/0", "peer-new ifname=omr0 id=5 allowed-ips=0.0.0.0/0,::/0\n", NULL },
@@ -146,6 +153,17 @@ static const struct {
 	{ 1, "-j showconf omr0", "", "not JSON" },
 	{ 1, "genkey foo", "", "genkey: \"foo\": unknown option" },
 };
+
+/* No name server: one name resolves, others do not. */
+int __wrap_getaddrinfo(const char *node, const char *service,
+		       const struct addrinfo *hints, struct addrinfo **res)
+{
+	if (hints->ai_flags & AI_NUMERICHOST)
+		return __real_getaddrinfo(node, service, hints, res);
+	if (strcmp(node, "host.test"))
+		return EAI_NONAME;
+	return __real_getaddrinfo("192.0.2.9", service, hints, res);
+}
 
 static void set_up(void)
 {
