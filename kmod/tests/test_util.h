@@ -42,5 +42,8 @@ extern struct kunit_suite omerta_plain_suite;
 extern struct kunit_suite omerta_tamper_suite;
 extern struct kunit_suite omerta_replay_suite;
 extern struct kunit_suite omerta_allowedips_suite;
+/* Need a kernel. */
+extern struct kunit_suite omerta_keys_suite;
+extern struct kunit_suite omerta_queue_suite;
 
 #endif /* _OMERTA_TEST_UTIL_H */

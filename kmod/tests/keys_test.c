@@ -1,0 +1,629 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Keys: their states, their limits and who may still use them. Limits that
+ * traffic never reaches are reached by setting the counters.
+ */
+#include "../key_state.c"
+#include "../keyring.c"
+#include "../keys.c"
+
+#include "test_util.h"
+
+#define MAX_EVENTS	32
+#define HOUR		3600u
+
+/**
+ * struct fixture - a peer's ring and what it says to the outside
+ * @table: of keys
+ * @ring: the keys
+ * @events: what was told
+ * @n_events: how many
+ * @claims: secrets claimed less those released
+ * @refuse: the error that a claim ends with
+ */
+static struct fixture {
+	struct rhashtable table;
+	struct omerta_keyring ring;
+	struct omerta_event events[MAX_EVENTS];
+	unsigned int n_events;
+	int claims;
+	int refuse;
+} fix;
+
+/* In the place of event.c and fingerprint.c. */
+void omerta_event_send(struct net_device *dev, const struct omerta_event *ev)
+{
+	if (fix.n_events < MAX_EVENTS)
+		fix.events[fix.n_events++] = *ev;
+}
+
+int omerta_fingerprint_claim(const u8 *tx_secret, const u8 *rx_secret,
+			     struct netlink_ext_ack *extack)
+{
+	fix.claims += !fix.refuse;
+	return fix.refuse;
+}
+
+void omerta_fingerprint_release(const u8 *tx_secret, const u8 *rx_secret)
+{
+	fix.claims--;
+}
+
+static int keys_init(struct kunit *test)
+{
+	memset(&fix, 0, sizeof(fix));
+	omerta_keyring_init(&fix.ring, &fix.table, NULL, 7);
+	return rhashtable_init(&fix.table, &omerta_key_params);
+}
+
+static void keys_exit(struct kunit *test)
+{
+	omerta_keyring_clear(&fix.ring);
+	rhashtable_destroy(&fix.table);
+	/* Freed keys refer to nothing of ours, but their table does. */
+	rcu_barrier();
+}
+
+static const struct omerta_key_limits no_limits = {
+	.soft_records = OMERTA_SOFT_RECORDS,
+	.soft_bytes = U64_MAX,
+	.hard_records = OMERTA_COUNTER_LIMIT,
+	.hard_bytes = U64_MAX,
+};
+
+static int install_limited(u32 id, enum omerta_activation activation,
+			   const struct omerta_key_limits *limits)
+{
+	u8 rx[OMERTA_SECRET_LEN], tx[OMERTA_SECRET_LEN];
+	const struct omerta_key_config config = {
+		.local_id = id,
+		.remote_id = id + 1000,
+		.rx_secret = rx,
+		.tx_secret = tx,
+		.activation = activation,
+		.limits = *limits,
+	};
+
+	memset(rx, id * 2 + 1, sizeof(rx));
+	memset(tx, id * 2 + 2, sizeof(tx));
+	return omerta_keyring_install(&fix.ring, &config, NULL);
+}
+
+static int install(u32 id, enum omerta_activation activation)
+{
+	return install_limited(id, activation, &no_limits);
+}
+
+/* The youngest key of this id, dead ones too. */
+static struct omerta_key *key_of(struct kunit *test, u32 id)
+{
+	struct omerta_key *key;
+
+	spin_lock_bh(&fix.ring.lock);
+	key = find(&fix.ring, id, NULL);
+	spin_unlock_bh(&fix.ring.lock);
+	KUNIT_ASSERT_NOT_NULL(test, key);
+	return key;
+}
+
+static struct omerta_key *active(void)
+{
+	return rcu_access_pointer(fix.ring.active);
+}
+
+static void grow_older(struct omerta_key *key, u32 seconds)
+{
+	key->installed -= seconds * NSEC_PER_SEC;
+}
+
+/* One record out; false if no key seals it. */
+static bool seal(u32 len, u64 *counter)
+{
+	struct omerta_key *key;
+
+	local_bh_disable();
+	key = omerta_key_seal(&fix.ring, len, counter);
+	local_bh_enable();
+	if (key)
+		omerta_key_put(key);
+	return key;
+}
+
+/* One authentic record in. */
+static enum omerta_fresh commit(struct omerta_key *key, u64 counter,
+				bool *activated)
+{
+	enum omerta_fresh fresh;
+
+	local_bh_disable();
+	fresh = omerta_key_commit(key, counter, 100, activated);
+	local_bh_enable();
+	return fresh;
+}
+
+static void expect_event(struct kunit *test, unsigned int i, u8 cmd, u32 id,
+			 int limit)
+{
+	KUNIT_ASSERT_LE_MSG(test, i + 1, fix.n_events, "event %u", i);
+	KUNIT_EXPECT_EQ_MSG(test, fix.events[i].cmd, cmd, "event %u", i);
+	KUNIT_EXPECT_EQ_MSG(test, fix.events[i].peer_id, 7, "event %u", i);
+	KUNIT_EXPECT_EQ_MSG(test, fix.events[i].local_id, id, "event %u", i);
+	KUNIT_EXPECT_EQ_MSG(test, fix.events[i].remote_id, id + 1000,
+			    "event %u", i);
+	KUNIT_EXPECT_EQ_MSG(test, fix.events[i].limit, limit, "event %u", i);
+}
+
+enum op { ACTIVATE, RETIRE, SEAL_LIMIT, OPEN_LIMIT, RECORD, KILL, OPS };
+
+static int do_op(struct kunit *test, enum op op, u32 id)
+{
+	struct omerta_key *key = key_of(test, id);
+	bool activated;
+
+	switch (op) {
+	case ACTIVATE:
+		return omerta_keyring_activate(&fix.ring, id, NULL);
+	case RETIRE:
+		return omerta_keyring_retire(&fix.ring, id, NULL);
+	case SEAL_LIMIT:
+		grow_older(key, HOUR);
+		omerta_keyring_expire(&fix.ring);
+		return 0;
+	case OPEN_LIMIT:
+		grow_older(key, 2 * HOUR);
+		omerta_keyring_expire(&fix.ring);
+		return 0;
+	case RECORD:
+		return commit(key, 0, &activated) == OMERTA_FRESH_NOT;
+	case KILL:
+		omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK);
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+/* A key that is brought into a state along the shortest way. */
+static void make_key(struct kunit *test, u32 id, enum omerta_key_state state,
+		     enum omerta_activation activation)
+{
+	struct omerta_key_limits limits = no_limits;
+
+	limits.seal_time = HOUR;
+	limits.open_time = 2 * HOUR;
+	KUNIT_ASSERT_EQ(test, install_limited(id, activation, &limits), 0);
+	if (state == OMERTA_KEY_STATE_ACTIVE)
+		KUNIT_ASSERT_EQ(test, do_op(test, ACTIVATE, id), 0);
+	else if (state == OMERTA_KEY_STATE_RETIRED)
+		KUNIT_ASSERT_EQ(test, do_op(test, RETIRE, id), 0);
+	else if (state == OMERTA_KEY_STATE_DEAD)
+		do_op(test, OPEN_LIMIT, id);
+	KUNIT_ASSERT_EQ(test, key_of(test, id)->state, state);
+}
+
+/* The table in key_state.c: each state by each cause. */
+static void every_transition(struct kunit *test)
+{
+	enum { I = OMERTA_KEY_STATE_INSTALLED, A = OMERTA_KEY_STATE_ACTIVE,
+	       R = OMERTA_KEY_STATE_RETIRED, D = OMERTA_KEY_STATE_DEAD };
+	static const struct {
+		u8 to[OPS];
+		int err[OPS];
+	} wanted[] = {
+		[I] = { { A, R, R, D, A, D }, { 0, 0 } },
+		[A] = { { A, R, R, D, A, D }, { -EALREADY, 0 } },
+		[R] = { { R, R, R, D, R, D }, { -EINVAL, -EALREADY } },
+		[D] = { { D, D, D, D, D, D },
+			{ -EINVAL, -EALREADY, 0, 0, 1 } },
+	};
+	u32 id = 0, from, op;
+
+	for (from = I; from <= D; from++) {
+		for (op = 0; op < OPS; op++) {
+			id++;
+			make_key(test, id, from,
+				 OMERTA_ACTIVATION_ON_FIRST_RECORD);
+			KUNIT_EXPECT_EQ_MSG(test, do_op(test, op, id),
+					    wanted[from].err[op],
+					    "state %u op %u", from, op);
+			KUNIT_EXPECT_EQ_MSG(test, key_of(test, id)->state,
+					    wanted[from].to[op],
+					    "state %u op %u", from, op);
+			KUNIT_EXPECT_EQ_MSG(test, !!active(),
+					    wanted[from].to[op] == A,
+					    "state %u op %u", from, op);
+			KUNIT_EXPECT_EQ(test, omerta_keyring_delete(&fix.ring,
+								    id, NULL), 0);
+			KUNIT_EXPECT_TRUE(test, !active());
+		}
+	}
+	KUNIT_EXPECT_EQ(test, omerta_keyring_delete(&fix.ring, id, NULL),
+			-ENOENT);
+	KUNIT_EXPECT_EQ(test, omerta_keyring_activate(&fix.ring, id, NULL),
+			-ENOENT);
+	KUNIT_EXPECT_EQ(test, omerta_keyring_retire(&fix.ring, id, NULL),
+			-ENOENT);
+}
+
+static void activation_retires(struct kunit *test)
+{
+	u64 counter;
+
+	KUNIT_ASSERT_EQ(test, install(1, OMERTA_ACTIVATION_NOW), 0);
+	KUNIT_EXPECT_PTR_EQ(test, active(), key_of(test, 1));
+	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
+	KUNIT_ASSERT_EQ(test, install(2, OMERTA_ACTIVATION_NOW), 0);
+	KUNIT_EXPECT_PTR_EQ(test, active(), key_of(test, 2));
+	KUNIT_EXPECT_EQ(test, key_of(test, 1)->state, OMERTA_KEY_STATE_RETIRED);
+	KUNIT_ASSERT_EQ(test, install(3, OMERTA_ACTIVATION_MANUAL), 0);
+	KUNIT_EXPECT_PTR_EQ(test, active(), key_of(test, 2));
+	KUNIT_EXPECT_EQ(test, omerta_keyring_activate(&fix.ring, 3, NULL), 0);
+	KUNIT_EXPECT_EQ(test, key_of(test, 2)->state, OMERTA_KEY_STATE_RETIRED);
+	/* Each key counts from 0, and a retired one seals nothing. */
+	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
+	KUNIT_EXPECT_EQ(test, counter, 0);
+	KUNIT_EXPECT_EQ(test, key_of(test, 3)->tx_next, 1);
+	KUNIT_EXPECT_EQ(test, key_of(test, 1)->tx_next, 1);
+	/* Retiring does not shorten opening. */
+	KUNIT_EXPECT_TRUE(test, omerta_key_opens(key_of(test, 1)));
+}
+
+static void first_record(struct kunit *test)
+{
+	bool activated;
+
+	KUNIT_ASSERT_EQ(test, install(1, OMERTA_ACTIVATION_MANUAL), 0);
+	KUNIT_EXPECT_EQ(test, commit(key_of(test, 1), 5, &activated),
+			OMERTA_FRESH_NEWEST);
+	KUNIT_EXPECT_FALSE(test, activated);
+	KUNIT_EXPECT_TRUE(test, key_of(test, 1)->confirmed);
+	KUNIT_EXPECT_TRUE(test, !active());
+
+	KUNIT_ASSERT_EQ(test, install(2, OMERTA_ACTIVATION_ON_FIRST_RECORD), 0);
+	KUNIT_EXPECT_TRUE(test, !active());
+	KUNIT_EXPECT_EQ(test, commit(key_of(test, 2), 0, &activated),
+			OMERTA_FRESH_NEWEST);
+	KUNIT_EXPECT_TRUE(test, activated);
+	KUNIT_EXPECT_PTR_EQ(test, active(), key_of(test, 2));
+	/* Told once per key. */
+	KUNIT_EXPECT_EQ(test, commit(key_of(test, 2), 1, &activated),
+			OMERTA_FRESH_NEWEST);
+	KUNIT_EXPECT_FALSE(test, activated);
+	KUNIT_EXPECT_EQ(test, fix.n_events, 2);
+	expect_event(test, 0, OMERTA_CMD_KEY_CONFIRMED_NTF, 1, -1);
+	expect_event(test, 1, OMERTA_CMD_KEY_CONFIRMED_NTF, 2, -1);
+	/* An older key's records are fresh, but do not move the endpoint. */
+	KUNIT_EXPECT_EQ(test, commit(key_of(test, 1), 6, &activated),
+			OMERTA_FRESH);
+}
+
+/* A record that was held back does not bring an old key up again. */
+static void held_back_record(struct kunit *test)
+{
+	bool activated;
+
+	KUNIT_ASSERT_EQ(test, install(1, OMERTA_ACTIVATION_ON_FIRST_RECORD), 0);
+	KUNIT_ASSERT_EQ(test, install(2, OMERTA_ACTIVATION_NOW), 0);
+	KUNIT_EXPECT_EQ(test, commit(key_of(test, 2), 0, &activated),
+			OMERTA_FRESH_NEWEST);
+	KUNIT_EXPECT_EQ(test, commit(key_of(test, 1), 0, &activated),
+			OMERTA_FRESH);
+	KUNIT_EXPECT_FALSE(test, activated);
+	KUNIT_EXPECT_PTR_EQ(test, active(), key_of(test, 2));
+	KUNIT_EXPECT_EQ(test, commit(key_of(test, 2), 1, &activated),
+			OMERTA_FRESH_NEWEST);
+}
+
+static void newest_record(struct kunit *test)
+{
+	static const struct {
+		u64 counter;
+		enum omerta_fresh fresh;
+	} rows[] = {
+		{ 3, OMERTA_FRESH_NEWEST },
+		{ 2, OMERTA_FRESH },
+		{ 3, OMERTA_FRESH_NOT },
+		{ 4, OMERTA_FRESH_NEWEST },
+		{ 0, OMERTA_FRESH },
+		{ 90, OMERTA_FRESH_NEWEST },
+		{ 89, OMERTA_FRESH },
+		{ 2, OMERTA_FRESH_NOT },
+	};
+	struct omerta_key *key;
+	unsigned int i;
+	bool activated;
+
+	KUNIT_ASSERT_EQ(test, install(1, OMERTA_ACTIVATION_NOW), 0);
+	key = key_of(test, 1);
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		KUNIT_EXPECT_EQ_MSG(test, commit(key, rows[i].counter,
+						 &activated),
+				    rows[i].fresh, "row %u", i);
+	KUNIT_EXPECT_EQ(test, key->rx_records, 6);
+	KUNIT_EXPECT_EQ(test, key->rx_bytes, 600);
+	KUNIT_EXPECT_EQ(test, key->replays, 2);
+}
+
+static void record_limits(struct kunit *test)
+{
+	struct omerta_key_limits limits = no_limits;
+	u64 counter, i;
+
+	limits.soft_records = 5;
+	limits.hard_records = 8;
+	KUNIT_ASSERT_EQ(test, install_limited(1, OMERTA_ACTIVATION_NOW,
+					      &limits), 0);
+	for (i = 0; i < 8; i++) {
+		KUNIT_EXPECT_EQ(test, fix.n_events, i > 5);
+		KUNIT_EXPECT_TRUE(test, seal(100, &counter));
+		KUNIT_EXPECT_EQ(test, counter, i);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, active(), key_of(test, 1));
+	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
+	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
+	KUNIT_EXPECT_EQ(test, key_of(test, 1)->state, OMERTA_KEY_STATE_RETIRED);
+	KUNIT_EXPECT_EQ(test, key_of(test, 1)->tx_next, 8);
+	KUNIT_EXPECT_EQ(test, key_of(test, 1)->limit,
+			OMERTA_KEY_LIMIT_RECORDS);
+	KUNIT_EXPECT_EQ(test, fix.n_events, 2);
+	expect_event(test, 0, OMERTA_CMD_KEY_SOFT_NTF, 1,
+		     OMERTA_KEY_LIMIT_RECORDS);
+	expect_event(test, 1, OMERTA_CMD_KEY_HARD_NTF, 1,
+		     OMERTA_KEY_LIMIT_RECORDS);
+}
+
+static void byte_limits(struct kunit *test)
+{
+	struct omerta_key_limits limits = no_limits;
+	u64 counter;
+
+	limits.soft_bytes = 500;
+	limits.hard_bytes = 1000;
+	KUNIT_ASSERT_EQ(test, install_limited(1, OMERTA_ACTIVATION_NOW,
+					      &limits), 0);
+	KUNIT_EXPECT_TRUE(test, seal(500, &counter));
+	KUNIT_EXPECT_EQ(test, fix.n_events, 0);
+	KUNIT_EXPECT_TRUE(test, seal(400, &counter));
+	KUNIT_EXPECT_EQ(test, fix.n_events, 1);
+	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
+	KUNIT_EXPECT_EQ(test, key_of(test, 1)->tx_bytes, 1000);
+	KUNIT_EXPECT_FALSE(test, seal(1, &counter));
+	KUNIT_EXPECT_EQ(test, key_of(test, 1)->state, OMERTA_KEY_STATE_RETIRED);
+	KUNIT_EXPECT_EQ(test, fix.n_events, 2);
+	expect_event(test, 0, OMERTA_CMD_KEY_SOFT_NTF, 1,
+		     OMERTA_KEY_LIMIT_BYTES);
+	expect_event(test, 1, OMERTA_CMD_KEY_HARD_NTF, 1,
+		     OMERTA_KEY_LIMIT_BYTES);
+}
+
+/* The defaults: ask at 2^48 records, dead at 2^56 - 2^16. */
+static void counter_limit(struct kunit *test)
+{
+	struct omerta_key *key;
+	u64 counter;
+
+	KUNIT_ASSERT_EQ(test, install(1, OMERTA_ACTIVATION_NOW), 0);
+	key = key_of(test, 1);
+	key->tx_next = (1ULL << 48) - 1;
+	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
+	KUNIT_EXPECT_EQ(test, fix.n_events, 0);
+	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
+	expect_event(test, 0, OMERTA_CMD_KEY_SOFT_NTF, 1,
+		     OMERTA_KEY_LIMIT_RECORDS);
+	key->tx_next = (1ULL << 56) - (1ULL << 16) - 1;
+	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
+	KUNIT_EXPECT_EQ(test, counter, (1ULL << 56) - (1ULL << 16) - 1);
+	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
+	KUNIT_EXPECT_EQ(test, key->state, OMERTA_KEY_STATE_DEAD);
+	KUNIT_EXPECT_EQ(test, fix.n_events, 2);
+	expect_event(test, 1, OMERTA_CMD_KEY_DEAD_NTF, 1,
+		     OMERTA_KEY_LIMIT_RECORDS);
+}
+
+static void time_limits(struct kunit *test)
+{
+	struct omerta_key_limits limits = no_limits;
+	struct omerta_key *key;
+	u64 counter;
+
+	limits.soft_time = 120;
+	limits.seal_time = 180;
+	limits.open_time = 240;
+	KUNIT_ASSERT_EQ(test, install_limited(1, OMERTA_ACTIVATION_NOW,
+					      &limits), 0);
+	key = key_of(test, 1);
+	KUNIT_EXPECT_EQ(test, omerta_keyring_expire(&fix.ring),
+			key->installed + 120 * NSEC_PER_SEC);
+	grow_older(key, 100);
+	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
+	omerta_keyring_expire(&fix.ring);
+	KUNIT_EXPECT_EQ(test, fix.n_events, 0);
+	grow_older(key, 20);
+	KUNIT_EXPECT_EQ(test, omerta_keyring_expire(&fix.ring),
+			key->installed + 180 * NSEC_PER_SEC);
+	expect_event(test, 0, OMERTA_CMD_KEY_SOFT_NTF, 1,
+		     OMERTA_KEY_LIMIT_TIME);
+	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
+	grow_older(key, 60);
+	KUNIT_EXPECT_EQ(test, omerta_keyring_expire(&fix.ring),
+			key->installed + 240 * NSEC_PER_SEC);
+	expect_event(test, 1, OMERTA_CMD_KEY_HARD_NTF, 1,
+		     OMERTA_KEY_LIMIT_TIME);
+	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
+	KUNIT_EXPECT_TRUE(test, omerta_key_opens(key));
+	grow_older(key, 60);
+	KUNIT_EXPECT_EQ(test, omerta_keyring_expire(&fix.ring), U64_MAX);
+	KUNIT_EXPECT_EQ(test, key->state, OMERTA_KEY_STATE_DEAD);
+	KUNIT_EXPECT_EQ(test, fix.n_events, 3);
+	expect_event(test, 2, OMERTA_CMD_KEY_DEAD_NTF, 1,
+		     OMERTA_KEY_LIMIT_TIME);
+}
+
+/* Limits in time hold though the timer is late. */
+static void late_timer(struct kunit *test)
+{
+	struct omerta_key_limits limits = no_limits;
+	struct omerta_key *key;
+	bool activated;
+	u64 counter;
+
+	limits.seal_time = 180;
+	limits.open_time = 240;
+	KUNIT_ASSERT_EQ(test, install_limited(1, OMERTA_ACTIVATION_NOW,
+					      &limits), 0);
+	key = key_of(test, 1);
+	grow_older(key, 181);
+	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
+	KUNIT_EXPECT_EQ(test, commit(key, 0, &activated), OMERTA_FRESH_NEWEST);
+	grow_older(key, 60);
+	KUNIT_EXPECT_FALSE(test, omerta_key_opens(key));
+	KUNIT_EXPECT_EQ(test, commit(key, 1, &activated), OMERTA_FRESH_NOT);
+}
+
+static void fail_auth(struct omerta_key *key)
+{
+	local_bh_disable();
+	omerta_key_auth_failed(key);
+	local_bh_enable();
+}
+
+static void auth_failures(struct kunit *test)
+{
+	struct omerta_key *key;
+	u64 counter;
+
+	KUNIT_ASSERT_EQ(test, install(1, OMERTA_ACTIVATION_NOW), 0);
+	key = key_of(test, 1);
+	fail_auth(key);
+	KUNIT_EXPECT_EQ(test, key->auth_failures, 1);
+	key->auth_failures = (1ULL << 33) - 2;
+	fail_auth(key);
+	KUNIT_EXPECT_EQ(test, fix.n_events, 0);
+	fail_auth(key);
+	fail_auth(key);
+	KUNIT_EXPECT_EQ(test, fix.n_events, 1);
+	expect_event(test, 0, OMERTA_CMD_KEY_SOFT_NTF, 1,
+		     OMERTA_KEY_LIMIT_AUTH_FAILURES);
+	key->auth_failures = (1ULL << 34) - 2;
+	fail_auth(key);
+	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
+	fail_auth(key);
+	/* Dead in both directions. */
+	KUNIT_EXPECT_EQ(test, key->state, OMERTA_KEY_STATE_DEAD);
+	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
+	KUNIT_EXPECT_TRUE(test, !omerta_key_get(&fix.table, 1));
+	KUNIT_EXPECT_EQ(test, fix.n_events, 2);
+	expect_event(test, 1, OMERTA_CMD_KEY_DEAD_NTF, 1,
+		     OMERTA_KEY_LIMIT_AUTH_FAILURES);
+}
+
+static bool wiped(const struct omerta_key *key)
+{
+	return !memchr_inv(key->rx_secret, 0, OMERTA_SECRET_LEN) &&
+	       !memchr_inv(key->tx_secret, 0, OMERTA_SECRET_LEN);
+}
+
+/* Secrets outlive a key's death only as long as bursts use them. */
+static void secrets_wiped(struct kunit *test)
+{
+	struct omerta_key *key, *user;
+	u64 counter;
+
+	KUNIT_ASSERT_EQ(test, install(1, OMERTA_ACTIVATION_NOW), 0);
+	user = omerta_key_get(&fix.table, 1);
+	KUNIT_ASSERT_PTR_EQ(test, user, key_of(test, 1));
+	omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK);
+	KUNIT_EXPECT_FALSE(test, wiped(user));
+	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
+	KUNIT_EXPECT_TRUE(test, !omerta_key_get(&fix.table, 1));
+	omerta_key_put(user);
+	key = key_of(test, 1);
+	KUNIT_EXPECT_TRUE(test, wiped(key));
+	expect_event(test, 0, OMERTA_CMD_KEY_DEAD_NTF, 1,
+		     OMERTA_KEY_LIMIT_VM_FORK);
+
+	/* The memory stays for a grace period, and for its user. */
+	KUNIT_ASSERT_EQ(test, install(2, OMERTA_ACTIVATION_NOW), 0);
+	user = omerta_key_get(&fix.table, 2);
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	KUNIT_EXPECT_EQ(test, omerta_keyring_delete(&fix.ring, 2, NULL), 0);
+	KUNIT_EXPECT_FALSE(test, wiped(user));
+	rcu_read_lock();
+	omerta_key_put(user);
+	KUNIT_EXPECT_TRUE(test, wiped(user));
+	rcu_read_unlock();
+}
+
+static void room_for_keys(struct kunit *test)
+{
+	u32 id;
+
+	for (id = 1; id <= OMERTA_KEYS_PER_PEER; id++)
+		KUNIT_ASSERT_EQ(test, install(id, OMERTA_ACTIVATION_MANUAL), 0);
+	KUNIT_EXPECT_EQ(test, install(100, OMERTA_ACTIVATION_MANUAL), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, fix.claims, OMERTA_KEYS_PER_PEER);
+	KUNIT_EXPECT_EQ(test, fix.ring.n_keys, OMERTA_KEYS_PER_PEER);
+	/* The longest dead makes room. */
+	omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK);
+	KUNIT_EXPECT_EQ(test, install(100, OMERTA_ACTIVATION_MANUAL), 0);
+	KUNIT_EXPECT_EQ(test, fix.ring.n_keys, OMERTA_KEYS_PER_PEER);
+	KUNIT_EXPECT_EQ(test, omerta_keyring_delete(&fix.ring, 1, NULL),
+			-ENOENT);
+	KUNIT_EXPECT_EQ(test, omerta_keyring_delete(&fix.ring, 2, NULL), 0);
+}
+
+/* A refused install leaves nothing behind. */
+static void refused_installs(struct kunit *test)
+{
+	struct omerta_key_limits limits = no_limits;
+
+	KUNIT_ASSERT_EQ(test, install(1, OMERTA_ACTIVATION_NOW), 0);
+	KUNIT_EXPECT_EQ(test, install(1, OMERTA_ACTIVATION_NOW), -EEXIST);
+	KUNIT_EXPECT_EQ(test, fix.claims, 1);
+	fix.refuse = -ENOSPC;
+	KUNIT_EXPECT_EQ(test, install(2, OMERTA_ACTIVATION_NOW), -ENOSPC);
+	fix.refuse = 0;
+	WRITE_ONCE(omerta_keys_frozen, true);
+	KUNIT_EXPECT_EQ(test, install(2, OMERTA_ACTIVATION_NOW), -EBUSY);
+	WRITE_ONCE(omerta_keys_frozen, false);
+	limits.hard_records = OMERTA_COUNTER_LIMIT + 1;
+	KUNIT_EXPECT_EQ(test, install_limited(2, OMERTA_ACTIVATION_NOW,
+					      &limits), -ERANGE);
+	limits = no_limits;
+	limits.open_time = 5;
+	KUNIT_EXPECT_EQ(test, install_limited(2, OMERTA_ACTIVATION_NOW,
+					      &limits), -EINVAL);
+	limits.seal_time = 6;
+	KUNIT_EXPECT_EQ(test, install_limited(2, OMERTA_ACTIVATION_NOW,
+					      &limits), -EINVAL);
+	KUNIT_EXPECT_EQ(test, fix.claims, 1);
+	KUNIT_EXPECT_EQ(test, fix.ring.n_keys, 1);
+	KUNIT_EXPECT_PTR_EQ(test, active(), key_of(test, 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&fix.table.nelems), 1);
+	KUNIT_EXPECT_EQ(test, fix.n_events, 0);
+}
+
+static struct kunit_case keys_cases[] = {
+	KUNIT_CASE(every_transition),
+	KUNIT_CASE(activation_retires),
+	KUNIT_CASE(first_record),
+	KUNIT_CASE(held_back_record),
+	KUNIT_CASE(newest_record),
+	KUNIT_CASE(record_limits),
+	KUNIT_CASE(byte_limits),
+	KUNIT_CASE(counter_limit),
+	KUNIT_CASE(time_limits),
+	KUNIT_CASE(late_timer),
+	KUNIT_CASE(auth_failures),
+	KUNIT_CASE(secrets_wiped),
+	KUNIT_CASE(room_for_keys),
+	KUNIT_CASE(refused_installs),
+	{}
+};
+
+struct kunit_suite omerta_keys_suite = {
+	.name = "omerta_keys",
+	.init = keys_init,
+	.exit = keys_exit,
+	.test_cases = keys_cases,
+};

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Work split over CPUs: every item once, in contiguous runs, whoever helps.
+ */
+#include "../queue.c"
+
+#include <linux/completion.h>
+#include <linux/slab.h>
+
+#include "test_util.h"
+
+#define MAX_ITEMS	128
+/* More than one CPU's ring takes. */
+#define MANY		1100
+
+struct test_job {
+	struct omerta_job job;
+	struct completion freed;
+	atomic_t items[MAX_ITEMS];
+	atomic_t runs;
+	atomic_t done;
+	unsigned int shortest;
+	unsigned int longest;
+	bool early;
+	struct completion *wait;
+};
+
+static struct omerta_pool pool;
+
+static int queue_init(struct kunit *test)
+{
+	return omerta_pool_init(&pool, "test");
+}
+
+static void queue_exit(struct kunit *test)
+{
+	omerta_pool_destroy(&pool);
+}
+
+static void job_run(struct omerta_job *job, unsigned int first,
+		    unsigned int end)
+{
+	struct test_job *t = container_of(job, struct test_job, job);
+	unsigned int i;
+
+	if (t->wait)
+		wait_for_completion(t->wait);
+	for (i = first; i < end; i++)
+		atomic_inc(&t->items[i]);
+	/* Runs differ by one item at most. */
+	if (end - first < job->n_items / job->n_runs ||
+	    end - first > DIV_ROUND_UP(job->n_items, job->n_runs))
+		t->early = true;
+	atomic_inc(&t->runs);
+}
+
+static void job_done(struct omerta_job *job)
+{
+	struct test_job *t = container_of(job, struct test_job, job);
+
+	if (atomic_read(&t->runs) != job->n_runs)
+		t->early = true;
+	atomic_inc(&t->done);
+}
+
+static void job_free(struct omerta_job *job)
+{
+	complete(&container_of(job, struct test_job, job)->freed);
+}
+
+static struct test_job *new_job(struct kunit *test, unsigned int n_items,
+				unsigned int n_runs)
+{
+	struct test_job *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	t->job.run = job_run;
+	t->job.done = job_done;
+	t->job.free = job_free;
+	init_completion(&t->freed);
+	omerta_job_init(&t->job, n_items, n_runs);
+	return t;
+}
+
+static void submit(struct test_job *t)
+{
+	local_bh_disable();
+	omerta_pool_run(&pool, &t->job);
+	local_bh_enable();
+}
+
+static void finish(struct kunit *test, struct test_job *t)
+{
+	unsigned int i;
+
+	omerta_job_put(&t->job);
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->freed, 30 * HZ),
+			0);
+	for (i = 0; i < MAX_ITEMS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&t->items[i]),
+				    i < t->job.n_items, "item %u of %u in %u",
+				    i, t->job.n_items, t->job.n_runs);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->runs), t->job.n_runs);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->done), 1);
+	KUNIT_EXPECT_FALSE(test, t->early);
+}
+
+static void every_item_once(struct kunit *test)
+{
+	struct test_rng rng = TEST_RNG(1);
+	unsigned int i;
+
+	for (i = 0; i < 300; i++) {
+		unsigned int n = 1 + test_below(&rng, MAX_ITEMS);
+		struct test_job *t = new_job(test, n, 1 + test_below(&rng, n));
+
+		submit(t);
+		finish(test, t);
+	}
+}
+
+static void no_items(struct kunit *test)
+{
+	struct test_job *t = new_job(test, 0, 1);
+
+	submit(t);
+	finish(test, t);
+}
+
+/* Runs that nobody is left to help with are done by the submitter. */
+static void no_helpers(struct kunit *test)
+{
+	struct test_job *t = new_job(test, 64, 8);
+	struct cpumask none = {};
+
+	omerta_pool_set_cpus(&pool, &none);
+	submit(t);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->done), 1);
+	finish(test, t);
+}
+
+/* Offer a job to all CPUs without working on it here. */
+static void offer_only(struct test_job *t)
+{
+	struct omerta_worker *worker;
+	unsigned int cpu;
+
+	for_each_online_cpu(cpu) {
+		worker = per_cpu_ptr(pool.workers, cpu);
+		refcount_inc(&t->job.refs);
+		if (ptr_ring_produce_bh(&worker->ring, &t->job))
+			omerta_job_put(&t->job);
+		queue_work_on(cpu, pool.wq, &worker->work);
+	}
+}
+
+static bool all_claimed(const struct test_job *t)
+{
+	unsigned long end = jiffies + 30 * HZ;
+
+	while (atomic_read(&t->job.next) < t->job.n_runs) {
+		if (time_after(jiffies, end))
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
+/* Each CPU begins a run before any has ended one. */
+static void all_work(struct kunit *test)
+{
+	unsigned int n = num_online_cpus();
+	DECLARE_COMPLETION_ONSTACK(go);
+	struct test_job *t;
+
+	if (n < 2)
+		kunit_skip(test, "needs two CPUs");
+	t = new_job(test, n, n);
+	t->wait = &go;
+	offer_only(t);
+	KUNIT_EXPECT_TRUE(test, all_claimed(t));
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->runs), 0);
+	complete_all(&go);
+	finish(test, t);
+}
+
+/* If others have too much to do, nothing is lost. */
+static void full_rings(struct kunit *test)
+{
+	unsigned int i, cpu, full = 0, n = num_online_cpus();
+	DECLARE_COMPLETION_ONSTACK(go);
+	struct test_job *blocker, **jobs;
+
+	if (n < 2)
+		kunit_skip(test, "needs two CPUs");
+	jobs = kunit_kzalloc(test, MANY * sizeof(*jobs), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, jobs);
+	for (i = 0; i < MANY; i++)
+		jobs[i] = new_job(test, 2 * n, 2 * n);
+	blocker = new_job(test, n, n);
+	blocker->wait = &go;
+	offer_only(blocker);
+	KUNIT_EXPECT_TRUE(test, all_claimed(blocker));
+
+	for (i = 0; i < MANY; i++)
+		submit(jobs[i]);
+	for_each_online_cpu(cpu)
+		full += ptr_ring_full_any(&per_cpu_ptr(pool.workers, cpu)->ring);
+	KUNIT_EXPECT_LE(test, n - 1, full);
+	for (i = 0; i < MANY; i++)
+		KUNIT_EXPECT_EQ(test, atomic_read(&jobs[i]->done), 1);
+	complete_all(&go);
+	finish(test, blocker);
+	for (i = 0; i < MANY; i++)
+		finish(test, jobs[i]);
+}
+
+static struct kunit_case queue_cases[] = {
+	KUNIT_CASE(every_item_once),
+	KUNIT_CASE(no_items),
+	KUNIT_CASE(no_helpers),
+	KUNIT_CASE(all_work),
+	KUNIT_CASE(full_rings),
+	{}
+};
+
+struct kunit_suite omerta_queue_suite = {
+	.name = "omerta_queue",
+	.init = queue_init,
+	.exit = queue_exit,
+	.test_cases = queue_cases,
+};
