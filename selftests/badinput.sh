@@ -6,7 +6,9 @@
 # shellcheck disable=SC2317 # the table calls functions
 set -u
 
+HERE=$(cd "$(dirname "$0")" && pwd)
 DIR=$(mktemp -d)
+PATH=$DIR:$PATH
 WAIT=30
 PREFIXES=100000
 
@@ -153,6 +155,9 @@ table() {
 	2|EINVAL NLA_F_NESTED is missing|raw peer-set ifname=str:o0 id=u32:1 allowed-ips=u32:5
 	# Keys
 	2|no peer|omertactl key add o0 peer 9 local-id 5 remote-id 6 rx-key-file s5 tx-key-file s6
+	0||key_memory 0
+	2|memory of used keys is full|omertactl key add o0 peer 1 local-id 5 remote-id 6 rx-key-file s5 tx-key-file s6
+	0||key_memory 4194304
 	2|no key with this local-id|omertactl key activate o0 peer 1 local-id 77
 	2|no key with this local-id|omertactl key retire o0 peer 1 local-id 77
 	2|no key with this local-id|omertactl key del o0 peer 1 local-id 77
@@ -237,19 +242,19 @@ table() {
 	# Without the capability
 	0|o0|nobody omertactl link show o0
 	0|o1|nobody omertactl link show
-	0||nobody python3 nl.py device-get ifname=str:o0
+	0||nobody nl.py device-get ifname=str:o0
 	2|Operation not permitted|nobody omertactl peer show o0
 	2|Operation not permitted|nobody omertactl key show o0
 	2|Operation not permitted|nobody omertactl link set o0 fwmark 1
 	2|Operation not permitted|nobody omertactl link del o0
 	2|Operation not permitted|nobody omertactl link add o9
-	2|EPERM |nobody python3 nl.py peer-get ifname=str:o0 id=u32:1
-	2|EPERM |nobody python3 nl.py peer-set ifname=str:o0 id=u32:1 keepalive=u16:1
-	2|EPERM |nobody python3 nl.py allowed-ip-get ifname=str:o0
-	2|EPERM |nobody python3 nl.py key-get ifname=str:o0
-	2|EPERM |nobody python3 nl.py key-del ifname=str:o0 peer-id=u32:1 local-id=u32:5
-	2|EPERM |nobody python3 nl.py events
-	0||python3 nl.py events
+	2|EPERM |nobody nl.py peer-get ifname=str:o0 id=u32:1
+	2|EPERM |nobody nl.py peer-set ifname=str:o0 id=u32:1 keepalive=u16:1
+	2|EPERM |nobody nl.py allowed-ip-get ifname=str:o0
+	2|EPERM |nobody nl.py key-get ifname=str:o0
+	2|EPERM |nobody nl.py key-del ifname=str:o0 peer-id=u32:1 local-id=u32:5
+	2|EPERM |nobody nl.py events
+	0||nl.py events
 	2|Operation not permitted|unshare -Ur omertactl peer show o0
 	2|Operation not permitted|unshare -Ur omertactl key del o0 peer 1 local-id 5
 	2|no such device|unshare -Urn omertactl peer show o0
@@ -261,117 +266,7 @@ table() {
 	END
 }
 
-# nl.py COMMAND [ATTRIBUTE=TYPE:VALUE ...]: one request, made byte by byte.
-# Without arguments it reads many such lines, since an emulated CPU takes long to
-# start Python, and answers each by a line: status and text.
-write_nl() {
-	cat >"$DIR/nl.py" <<-'END'
-	import base64, errno, os, socket, struct, sys
-
-	COMMANDS = ("device-new device-del device-set device-get peer-new peer-set "
-	            "peer-del peer-get allowed-ip-get key-new key-activate "
-	            "key-retire key-del key-get").split()
-	DUMPS = ("allowed-ip-get", "key-get")
-	ATTRS = {
-	    "device": "ifindex ifname listen-port fwmark chunk-size policy "
-	              "percpu-threshold cpus peers",
-	    "peer": "ifindex ifname id name public-key endpoint-addr endpoint-port "
-	            "endpoint-scope keepalive flags allowed-ips",
-	    "key": "ifindex ifname peer-id local-id remote-id rx-secret tx-secret "
-	           "activation seal-time open-time soft-time soft-records "
-	           "soft-bytes hard-records hard-bytes state",
-	    "prefix": "addr prefix-len flags",
-	}
-	FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
-	NLA_F_NESTED = 0x8000
-
-	def attr(kind, value):
-	    data = struct.pack("HH", len(value) + 4, kind) + value
-	    return data + bytes(-len(data) % 4)
-
-	def encode(names, text):
-	    name, rest = text.split("=", 1)
-	    kind, value = rest.split(":", 1)
-	    number = int(name) if name.isdigit() else names.index(name) + 1
-	    if kind in FORMATS:
-	        return attr(number, struct.pack("=" + FORMATS[kind], int(value)))
-	    if kind == "nest":
-	        number |= NLA_F_NESTED
-	        inner = ATTRS["prefix"].split()
-	        return attr(number, b"".join(encode(inner, v) for v in value.split(",")))
-	    if kind == "long":
-	        return attr(number, b"x" * int(value) + b"\0")
-	    if kind == "file":
-	        with open(value, encoding="ascii") as f:
-	            return attr(number, base64.b64decode(f.read()))
-	    return attr(number, {"str": lambda: value.encode() + b"\0",
-	                         "hex": lambda: bytes.fromhex(value)}[kind]())
-
-	def attrs(data):
-	    found = {}
-	    while len(data) >= 4:
-	        size, kind = struct.unpack_from("HH", data)
-	        found[kind & 0x3fff] = data[4:size]
-	        data = data[(size + 3) & ~3:]
-	    return found
-
-	def request(sock, family, cmd, body, flags):
-	    msg = struct.pack("BBH", cmd, 1, 0) + body
-	    sock.send(struct.pack("IHHII", len(msg) + 16, family, flags | 1, 1, 0) + msg)
-	    first = b""
-	    while True:
-	        data = sock.recv(1 << 18)
-	        while data:
-	            size, kind, bits = struct.unpack_from("IHH", data)
-	            one, data = data[16:size], data[(size + 3) & ~3:]
-	            if kind in (2, 3):
-	                err = -struct.unpack_from("i", one)[0]
-	                more = one[20:] if kind == 2 else one[4:]
-	                text = attrs(more).get(1, b"\0")[:-1] if bits & 0x200 else b""
-	                return err, text.decode(), first
-	            first = first or one[4:]
-
-	def connect():
-	    sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16)
-	    sock.bind((0, 0))
-	    sock.settimeout(20)
-	    for option in (10, 11):
-	        sock.setsockopt(270, option, 1)
-	    found = attrs(request(sock, 16, 3, attr(2, b"omerta\0"), 4)[2])
-	    return sock, struct.unpack("H", found[1])[0], attrs(attrs(found[7])[1])[2]
-
-	def join(sock, group):
-	    try:
-	        sock.setsockopt(270, 1, struct.unpack("I", group)[0])
-	    except OSError as e:
-	        return e.errno, ""
-	    return 0, ""
-
-	def run(sock, family, group, name, *args):
-	    if name == "events":
-	        return join(sock, group)
-	    names = ATTRS[{"peer": "peer", "allowed": "peer", "key": "key"}.get(
-	        name.split("-")[0], "device")].split()
-	    body = b"".join(encode(names, a) for a in args)
-	    number = int(name) if name.isdigit() else COMMANDS.index(name) + 1
-	    flags = 0x300 if name in DUMPS else 4
-	    return request(sock, family, number, body, flags)[:2]
-
-	def main():
-	    to = connect()
-	    for line in [sys.argv[1:]] if sys.argv[1:] else map(str.split, sys.stdin):
-	        err, text = run(*to, *line)
-	        text = f"{errno.errorcode[err]} {text}" if err else ""
-	        status = 2 if err else 0
-	        if sys.argv[1:]:
-	            print(text)
-	            sys.exit(status)
-	        print(status, text, flush=True)
-
-	main()
-	END
-}
-
+# Like nl.py, but without starting it anew.
 raw() {
 	local status text
 
@@ -392,6 +287,10 @@ eight_keys() {
 		omertactl key add o1 peer 1 local-id "$i" remote-id "$i" \
 			rx-key-file "s$((i * 2 + 10))" tx-key-file "s$((i * 2 + 11))" || return
 	done
+}
+
+key_memory() {
+	echo "$1" >/sys/module/omerta/parameters/key_memory
 }
 
 cpu1() {
@@ -428,7 +327,8 @@ make_files() {
 	echo 'no base64 at all, is it?' >noise
 	umask 022
 	chmod 755 .
-	write_nl
+	# Where nobody may run it.
+	cp "$HERE/nl.py" .
 }
 
 # Another program's socket at port 51999.
@@ -502,10 +402,23 @@ many_prefixes() {
 	report $? "$PREFIXES prefixes set" "$out"
 	cmp -s want got
 	report $? "$PREFIXES prefixes dumped" "$(diff want got | head -n 5)"
+	interrupted_dumps
 	out=$(omertactl peer set o0 peer 2 allowed-ips 10.1.0.0/24 2>&1)
 	report $? "$PREFIXES prefixes replaced by one" "$out"
 	[[ $(state) == "$before" ]]
 	report $? "the state is as it was"
+}
+
+# A dump that takes many datagrams says so if what it shows has changed.
+interrupted_dumps() {
+	local dump=(nl.py interrupt allowed-ip-get ifname=str:o0 -- peer-set)
+
+	out=$("${dump[@]}" ifname=str:o1 id=u32:1 keepalive=u16:0 2>&1)
+	[[ $out == whole\ in\ [0-9]*[0-9]\ datagrams ]]
+	report $? "a dump is whole though another device changes" "$out"
+	out=$("${dump[@]}" ifname=str:o0 id=u32:2 allowed-ips=nest:addr=hex:0a010000,prefix-len=u8:24 2>&1)
+	[[ $out == interrupted ]]
+	report $? "a dump amid which a prefix changes is marked" "$out"
 }
 
 cd "$DIR" || exit 1
@@ -514,9 +427,9 @@ modprobe omerta || exit 1
 trap 'kill $holder; ip link del o0; ip link del o1; ip link del v0; cd /; rm -rf "$DIR"' EXIT 2>/dev/null
 make_files
 take_port
-coproc NL { exec python3 nl.py; }
+coproc NL { exec nl.py; }
 echo 'KTAP version 1'
-echo "1..$(($(table | grep -vc '^#') + 4))"
+echo "1..$(($(table | grep -vc '^#') + 6))"
 exec 7>&"${NL[1]}" 8<&"${NL[0]}"
 rows
 many_prefixes

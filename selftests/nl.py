@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Generic netlink made byte by byte, past omertactl's checks.
+
+nl.py COMMAND [ATTRIBUTE=TYPE:VALUE ...]
+    One request; prints the error and its message, exits with 2 if there is one.
+nl.py events [SECONDS]
+    Joins the group of events. With SECONDS, prints a line when it has, then one
+    for each event, and ends when none came for so long.
+nl.py interrupt DUMP [ATTRIBUTE...] -- COMMAND [ATTRIBUTE...]
+    Sends the request COMMAND amid a dump; prints what the dump says of it.
+nl.py
+    Reads many requests, a line each, since an emulated CPU takes long to start
+    Python, and answers each by a line: status and text.
+"""
+import base64
+import errno
+import socket
+import struct
+import sys
+
+COMMANDS = ("device-new device-del device-set device-get peer-new peer-set peer-del peer-get "
+            "allowed-ip-get key-new key-activate key-retire key-del key-get key-needed "
+            "key-confirmed key-soft key-hard key-dead").split()
+DUMPS = ("allowed-ip-get", "key-get")
+ATTRS = {
+    "device": "ifindex ifname listen-port fwmark chunk-size policy percpu-threshold cpus peers",
+    "peer": "ifindex ifname id name public-key endpoint-addr endpoint-port endpoint-scope "
+            "keepalive flags allowed-ips",
+    "key": "ifindex ifname peer-id local-id remote-id rx-secret tx-secret activation seal-time "
+           "open-time soft-time soft-records soft-bytes hard-records hard-bytes state limit",
+    "prefix": "addr prefix-len flags",
+}
+LIMITS = "time records bytes auth-failures vm-fork".split()
+FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
+NETLINK_GENERIC = 16
+NLA_F_NESTED = 0x8000
+NLMSG_ERROR, NLMSG_DONE = 2, 3
+NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP = 1, 4, 0x300
+NLM_F_DUMP_INTR, NLM_F_ACK_TLVS = 0x10, 0x200
+SOL_NETLINK, ADD_MEMBERSHIP, CAP_ACK, EXT_ACK = 270, 1, 10, 11
+WAIT = 20
+
+
+def attr(kind, value):
+    data = struct.pack("HH", len(value) + 4, kind) + value
+    return data + bytes(-len(data) % 4)
+
+
+def encode(names, text):
+    name, rest = text.split("=", 1)
+    kind, value = rest.split(":", 1)
+    number = int(name) if name.isdigit() else names.index(name) + 1
+    if kind in FORMATS:
+        return attr(number, struct.pack("=" + FORMATS[kind], int(value)))
+    if kind == "nest":
+        inner = ATTRS["prefix"].split()
+        return attr(number | NLA_F_NESTED,
+                    b"".join(encode(inner, v) for v in value.split(",")))
+    if kind == "long":
+        return attr(number, b"x" * int(value) + b"\0")
+    if kind == "file":
+        with open(value, encoding="ascii") as file:
+            return attr(number, base64.b64decode(file.read()))
+    return attr(number, {"str": lambda: value.encode() + b"\0",
+                         "hex": lambda: bytes.fromhex(value)}[kind]())
+
+
+def attrs(data):
+    found = {}
+    while len(data) >= 4:
+        size, kind = struct.unpack_from("HH", data)
+        found[kind & 0x3fff] = data[4:size]
+        data = data[(size + 3) & ~3:]
+    return found
+
+
+def messages(data):
+    while data:
+        size, kind, flags = struct.unpack_from("IHH", data)
+        yield kind, flags, data[16:size]
+        data = data[(size + 3) & ~3:]
+
+
+def message(family, cmd, body, flags):
+    payload = struct.pack("BBH", cmd, 1, 0) + body
+    return struct.pack("IHHII", len(payload) + 16, family, flags | NLM_F_REQUEST, 1, 0) + payload
+
+
+def request(sock, family, cmd, body, flags):
+    sock.send(message(family, cmd, body, flags))
+    first = b""
+    while True:
+        for kind, flags, one in messages(sock.recv(1 << 18)):
+            if kind in (NLMSG_ERROR, NLMSG_DONE):
+                err = -struct.unpack_from("i", one)[0]
+                more = one[20:] if kind == NLMSG_ERROR else one[4:]
+                text = attrs(more).get(1, b"\0")[:-1] if flags & NLM_F_ACK_TLVS else b""
+                return err, text.decode(), first
+            first = first or one[4:]
+
+
+class Omerta:
+    def __init__(self):
+        self.sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
+        self.sock.bind((0, 0))
+        self.sock.settimeout(WAIT)
+        for option in (CAP_ACK, EXT_ACK):
+            self.sock.setsockopt(SOL_NETLINK, option, 1)
+        found = attrs(request(self.sock, 16, 3, attr(2, b"omerta\0"), NLM_F_ACK)[2])
+        self.family = struct.unpack("H", found[1])[0]
+        self.group = struct.unpack("I", attrs(attrs(found[7])[1])[2])[0]
+
+    def encode(self, name, *args):
+        names = ATTRS[{"peer": "peer", "allowed": "peer", "key": "key"}.get(
+            name.split("-")[0], "device")].split()
+        number = int(name) if name.isdigit() else COMMANDS.index(name) + 1
+        return (self.family, number, b"".join(encode(names, a) for a in args),
+                NLM_F_DUMP if name in DUMPS else NLM_F_ACK)
+
+    def run(self, name, *args):
+        if name == "events":
+            return self.join()
+        return request(self.sock, *self.encode(name, *args))[:2]
+
+    def join(self):
+        try:
+            self.sock.setsockopt(SOL_NETLINK, ADD_MEMBERSHIP, self.group)
+        except OSError as err:
+            return err.errno, ""
+        return 0, ""
+
+    def watch(self, seconds):
+        err, _ = self.join()
+        assert not err, errno.errorcode[err]
+        self.sock.settimeout(seconds)
+        print("listening", flush=True)
+        try:
+            while True:
+                for _, _, one in messages(self.sock.recv(1 << 18)):
+                    self.show(one)
+        except TimeoutError:
+            pass
+
+    @staticmethod
+    def show(one):
+        names = ATTRS["key"].split()
+        found = {names[k - 1]: v for k, v in attrs(one[4:]).items()}
+        words = [COMMANDS[one[0] - 1], found["ifname"][:-1].decode()]
+        for name in ("peer-id", "local-id"):
+            if name in found:
+                words.append(str(struct.unpack("I", found[name])[0]))
+        if "limit" in found:
+            words.append(LIMITS[struct.unpack("I", found["limit"])[0]])
+        print(*words, flush=True)
+
+    def interrupt(self, dump, change):
+        self.sock.send(message(*self.encode(*dump)))
+        seen = [self.sock.recv(1 << 18)]
+        err, text = Omerta().run(*change)
+        assert not err, text
+        while True:
+            for kind, flags, _ in messages(seen[-1]):
+                if flags & NLM_F_DUMP_INTR:
+                    return "interrupted"
+                if kind in (NLMSG_ERROR, NLMSG_DONE):
+                    return f"whole in {len(seen)} datagrams"
+            seen.append(self.sock.recv(1 << 18))
+
+
+def answer(omerta, words):
+    err, text = omerta.run(*words)
+    return 2 if err else 0, f"{errno.errorcode[err]} {text}" if err else ""
+
+
+def main():
+    omerta, args = Omerta(), sys.argv[1:]
+    if args[:1] == ["events"] and len(args) == 2:
+        omerta.watch(float(args[1]))
+    elif args[:1] == ["interrupt"]:
+        middle = args.index("--")
+        print(omerta.interrupt(args[1:middle], args[middle + 1:]))
+    elif args:
+        status, text = answer(omerta, args)
+        print(text)
+        sys.exit(status)
+    for line in [] if args else sys.stdin:
+        print(*answer(omerta, line.split()), flush=True)
+
+
+main()
