@@ -172,6 +172,7 @@ void omerta_keyring_kill(struct omerta_keyring *ring,
 			 enum omerta_key_limit limit);
 void omerta_keyring_clear(struct omerta_keyring *ring);
 u64 omerta_keyring_expire(struct omerta_keyring *ring);
+bool omerta_keyring_confirmed(struct omerta_keyring *ring);
 void omerta_keyring_needed(struct omerta_keyring *ring);
 
 struct omerta_key *omerta_key_get(struct rhashtable *table, u32 local_id);

@@ -107,6 +107,8 @@ void omerta_timers_confirm(struct omerta_peer *peer)
 	lockdep_assert_held(&peer->tun->lock);
 
 	peer->confirm_at = jiffies;
-	WRITE_ONCE(peer->confirm_left, CONFIRM_TRIES);
+	/* Who has heard under the key needs no answer to this. */
+	WRITE_ONCE(peer->confirm_left,
+		   omerta_keyring_confirmed(&peer->ring) ? 1 : CONFIRM_TRIES);
 	omerta_peer_due(peer, jiffies);
 }

@@ -3,185 +3,12 @@
 # Traffic through tunnels between network namespaces. Needs root, and in
 # practice a guest: the module is unloaded and loaded again.
 #
-#            netns a                   netns b              netns c
-#   omr0  10.9.0.1 fd09::1        10.9.0.2 fd09::2     10.9.0.3 fd09::3
-#         to_b 192.0.2.1 ---veth--- to_a 192.0.2.2
-#              2001:db8:2::1             2001:db8:2::2
-#         to_c 198.51.100.1 -------------veth------------ to_a 198.51.100.3
-#              2001:db8:3::1                                   2001:db8:3::3
-#
-# An end's number is its last octet, and its peer's id at the others. Netns c
-# and others are there only in the tests that make them.
-#
 # usage: netns.sh [TEST...]	the names of functions; all without
 # shellcheck disable=SC2317 # the tests are called by name
 set -u
 cd "$(dirname "$0")" || exit 1
-# shellcheck source=lib_test.sh
-. ./lib_test.sh
-
-WAIT=60
-declare -A NUM=([a]=1 [b]=2 [c]=3)
-# What make_end uses; a test may have its own.
-DEV=omr0 PORT=51900 IN4=10.9.0. IN6=fd09:: OUTER=4 GEN=1
-
-on() {
-	local ns=$1
-
-	shift
-	ip netns exec "omt-$ns" "$@"
-}
-
-# The process is $! afterwards, and may be signalled.
-bg() {
-	local ns=$1
-
-	shift
-	ip netns exec "omt-$ns" "$@" &
-}
-
-make_ns() {
-	local ns
-
-	for ns; do
-		ip netns add "omt-$ns"
-		on "$ns" ip link set lo up
-	done
-}
-
-# outer FROM TO: the outer addresses of TO on its link with FROM.
-outer4() {
-	if [[ $1$2 == *c* ]]; then
-		echo "198.51.100.${NUM[$2]}"
-	else
-		echo "192.0.2.${NUM[$2]}"
-	fi
-}
-
-outer6() {
-	if [[ $1$2 == *c* ]]; then
-		echo "2001:db8:3::${NUM[$2]}"
-	else
-		echo "2001:db8:2::${NUM[$2]}"
-	fi
-}
-
-endpoint() {
-	if ((OUTER == 4)); then
-		echo "$(outer4 "$1" "$2"):$PORT"
-	else
-		echo "[$(outer6 "$1" "$2")]:$PORT"
-	fi
-}
-
-make_veth() {
-	ip link add "to_$2" netns "omt-$1" type veth peer name "to_$1" netns "omt-$2"
-	set_outer "$1" "$2"
-	set_outer "$2" "$1"
-}
-
-set_outer() {
-	on "$1" ip addr add "$(outer4 "$2" "$1")/24" dev "to_$2"
-	on "$1" ip addr add "$(outer6 "$2" "$1")/64" dev "to_$2" nodad
-	on "$1" ip link set "to_$2" up
-}
-
-# install_key HERE THERE [SETTING...]: key number GEN of the two.
-install_key() {
-	local here=${NUM[$1]} there=${NUM[$2]} rx=$DIR/$DEV-$2-$1.$GEN tx=$DIR/$DEV-$1-$2.$GEN
-
-	make_secret "$rx"
-	make_secret "$tx"
-	on "$1" omertactl key add "$DEV" peer "$there" \
-		local-id "$((here * 4096 + there * 256 + GEN))" \
-		remote-id "$((there * 4096 + here * 256 + GEN))" \
-		rx-key-file "$rx" tx-key-file "$tx" "${@:3}"
-}
-
-make_secret() {
-	[[ -e $1 ]] || (umask 077 && head -c 32 /dev/urandom | base64 >"$1")
-}
-
-activate() {
-	on "$1" omertactl key activate "$DEV" peer "${NUM[$2]}" \
-		local-id "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))"
-}
-
-# make_dev HERE [SETTING...]: a device, still down.
-make_dev() {
-	on "$1" omertactl link add "$DEV" listen-port "$PORT" "${@:2}"
-	on "$1" ip link set "$DEV" addrgenmode none
-	set_inner "$1"
-}
-
-set_inner() {
-	on "$1" ip addr add "$IN4${NUM[$1]}/24" dev "$DEV"
-	on "$1" ip addr add "$IN6${NUM[$1]}/64" dev "$DEV" nodad
-}
-
-# make_peer HERE THERE [SETTING...]
-make_peer() {
-	on "$1" omertactl peer add "$DEV" id "${NUM[$2]}" name "$2" endpoint "$(endpoint "$1" "$2")" \
-		allowed-ips "$IN4${NUM[$2]}/32,$IN6${NUM[$2]}/128" "${@:3}"
-}
-
-# make_tunnel [SETTING...]: between a and b; the settings are the devices'.
-make_tunnel() {
-	make_dev a "$@"
-	make_dev b "$@"
-	connect a b
-}
-
-# The keys are in before a device is up, so that no record finds none.
-connect() {
-	make_peer "$1" "$2"
-	make_peer "$2" "$1"
-	install_key "$1" "$2"
-	install_key "$2" "$1"
-	on "$1" ip link set "$DEV" up
-	on "$2" ip link set "$DEV" up
-	activate "$1" "$2"
-	activate "$2" "$1"
-}
-
-make_both() {
-	make_ns a b
-	make_veth a b
-	make_tunnel "$@"
-}
-
-# dev_stat NS COUNTER
-dev_stat() {
-	on "$1" omertactl -j stats "$DEV" | jq -r --arg c "$2" '.[0].stats[$c]'
-}
-
-# peer_stat HERE THERE COUNTER
-peer_stat() {
-	on "$1" omertactl -j peer show "$DEV" peer "${NUM[$2]}" |
-		jq -r --arg c "$3" '.[0].stats[$c]'
-}
-
-# key_state HERE THERE: of key GEN
-key_state() {
-	on "$1" omertactl dump "$DEV" | awk -F '\t' \
-		-v "id=$(printf '0x%x' "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))")" \
-		-v "dec=$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))" \
-		'$1 == "key" && ($4 == id || $4 == dec) { print $6 }'
-}
-
-peer_endpoint() {
-	on "$1" omertactl dump "$DEV" |
-		awk -F '\t' -v "id=${NUM[$2]}" '$1 == "peer" && $3 == id { print $6 }'
-}
-
-pings() {
-	on "$1" ping -c 3 -i 0.1 -W "$WAIT" "${@:2}"
-}
-
-# No answer within a second.
-no_ping() {
-	refused on "$1" ping -c 1 -W 1 "${@:2}"
-}
+# shellcheck source=lib_netns.sh
+. ./lib_netns.sh
 
 # Both families: iperf3's socket is dual-stack.
 serve() {
@@ -278,29 +105,6 @@ test_mtu_refused() {
 	refused on a omertactl link set omr0 chunk-size 512
 }
 
-test_key_change() {
-	local ping
-
-	make_both
-	pings a 10.9.0.2
-	bg a ping -q -i 0.002 -c 1000 -W "$WAIT" 10.9.0.2 >"$DIR/ping"
-	ping=$!
-	await more_than 100 dev_stat a tx-packets
-	GEN=2
-	install_key b a activate on-first-record
-	is installed key_state b a
-	install_key a b activate now
-	await is active key_state b a
-	is active key_state a b
-	kill -0 "$ping"
-	wait "$ping"
-	cat "$DIR/ping"
-	grep -q '1000 received' "$DIR/ping"
-	GEN=1
-	is retired key_state a b
-	is retired key_state b a
-}
-
 # Tunnelled packets and bytes agree exactly at both ends.
 test_counters() {
 	local size packets=0 bytes=0 end other counter
@@ -331,16 +135,6 @@ test_counters() {
 	done
 	no_drops a
 	no_drops b
-}
-
-# agree HERE THERE COUNTER
-agree() {
-	is "$(peer_stat "$1" "$2" "tx-$3")" peer_stat "$2" "$1" "rx-$3"
-}
-
-no_drops() {
-	on "$1" omertactl -j stats "$DEV" |
-		jq -e '.[0].stats | to_entries | map(select(.key | test("drop"))) | all(.value == 0)'
 }
 
 # move NS OLD NEW DEV
@@ -481,43 +275,6 @@ test_module_unloaded() {
 	pings a 10.9.0.2
 }
 
-test_late_key() {
-	local ping
-
-	make_ns a b
-	make_veth a b
-	make_dev a
-	make_dev b
-	make_peer a b
-	make_peer b a
-	on a ip link set omr0 up
-	on b ip link set omr0 up
-	bg a ping -c 1 -W "$WAIT" 10.9.0.2
-	ping=$!
-	await has_sent 1 a
-	install_key b a
-	install_key a b
-	activate b a
-	activate a b
-	wait "$ping"
-	is 0 dev_stat a tx-drop-no-key
-}
-
-has_sent() {
-	(($(on "$2" nstat -asz IcmpOutEchos | awk '/Echos/ { print $2 }') >= $1))
-}
-
-test_no_key() {
-	make_ns a b
-	make_veth a b
-	make_dev a
-	make_peer a b
-	on a ip link set omr0 up
-	refused on a ping -c 3 -i 0.1 -W 1 10.9.0.2
-	await is 3 dev_stat a tx-drop-no-key
-	is 0 dev_stat a tx-packets
-}
-
 test_loop() {
 	make_both
 	pings a 10.9.0.2
@@ -581,42 +338,15 @@ test_tunnel_in_tunnel() {
 	udp a 10.10.0.2
 }
 
-test_keepalive() {
-	local a b
-
-	make_both
-	pings a 10.9.0.2
-	pings b 10.9.0.1
-	on a omertactl peer set omr0 peer b keepalive 1
-	a=$(peer_stat a b tx-records)
-	b=$(peer_stat b a tx-records)
-	await more_than "$((a + 2))" peer_stat a b tx-records
-	await more_than "$((a + 2))" peer_stat b a rx-records
-	is "$b" peer_stat b a tx-records
-	is 6 dev_stat a tx-packets
-	on a omertactl peer set omr0 peer b keepalive off
-	no_drops b
-}
-
 TESTS=(
 	test_v4_in_v4 test_v4_in_v6 test_v6_in_v4 test_v6_in_v6
 	test_policy_inline test_policy_percpu test_policy_auto
 	test_large_mtu_512 test_large_mtu_512_percpu test_large_mtu_4096 test_mtu_refused
-	test_key_change test_counters
+	test_counters
 	test_roaming_v4 test_roaming_v6 test_source_filter test_several_peers
 	test_moved_device test_netns_deleted test_module_unloaded
-	test_late_key test_no_key test_loop test_fwmark
-	test_tunnel_in_tunnel test_keepalive
+	test_loop test_fwmark test_tunnel_in_tunnel
 )
-
-cleanup() {
-	local ns
-
-	for ns in $(ip netns list | awk '/^omt-/ { print $1 }'); do
-		ip netns pids "$ns" | xargs -r kill -9
-		ip netns del "$ns"
-	done
-}
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

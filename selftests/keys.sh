@@ -1,0 +1,326 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Keys at work: activation, limits, what waits for a key, and what the kernel
+# sends for the keys' sake. Needs root.
+#
+# usage: keys.sh [TEST...]	the names of functions; all without
+# shellcheck disable=SC2317 # the tests are called by name
+set -u
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=lib_netns.sh
+. ./lib_netns.sh
+
+test_key_change() {
+	local ping
+
+	make_both
+	pings a 10.9.0.2
+	bg a ping -q -i 0.002 -c 1000 -W "$WAIT" 10.9.0.2 >"$DIR/ping"
+	ping=$!
+	await more_than 100 dev_stat a tx-packets
+	GEN=2
+	install_key b a activate on-first-record
+	is installed key_state b a
+	install_key a b activate now
+	await is active key_state b a
+	is active key_state a b
+	kill -0 "$ping"
+	wait "$ping"
+	cat "$DIR/ping"
+	grep -q '1000 received' "$DIR/ping"
+	GEN=1
+	is retired key_state a b
+	is retired key_state b a
+}
+
+test_late_key() {
+	local ping
+
+	half_made
+	bg a ping -c 1 -W "$WAIT" 10.9.0.2
+	ping=$!
+	await has_sent 1 a
+	install_key b a
+	install_key a b
+	activate b a
+	activate a b
+	wait "$ping"
+	is 0 dev_stat a tx-drop-no-key
+}
+
+has_sent() {
+	(($(on "$2" nstat -asz IcmpOutEchos | awk '/Echos/ { print $2 }') >= $1))
+}
+
+# numbered_udp NS ADDRESS COUNT: datagrams that carry their numbers. An unconnected
+# socket does not fail for what ICMP says of earlier ones.
+numbered_udp() {
+	on "$1" python3 -c 'import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(int(sys.argv[2])):
+    s.sendto(b"%d" % i, (sys.argv[1], 7777))' "$2" "$3"
+}
+
+# take_numbers NS COUNT FILE: in the background
+take_numbers() {
+	bg "$1" python3 -c 'import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+s.bind(("0.0.0.0", 7777))
+for _ in range(int(sys.argv[1])):
+    print(int(s.recv(64)))' "$2" >"$3"
+	await udp_bound "$1" 7777
+}
+
+udp_bound() {
+	on "$1" ss -Hlun "sport = :$2" | grep -q .
+}
+
+# watch_events NS SECONDS: into $DIR/events; the watcher ends when none came for
+# so long.
+watch_events() {
+	bg "$1" ./nl.py events "$2" >"$DIR/events"
+	await grep -q listening "$DIR/events"
+}
+
+# saw LINE...: exactly these events
+saw() {
+	is "$(printf '%s\n' listening "$@")" cat "$DIR/events"
+}
+
+half_made() {
+	make_ns a b
+	make_veth a b
+	make_dev a
+	make_dev b
+	make_peer a b
+	make_peer b a
+	on a ip link set omr0 up
+	on b ip link set omr0 up
+}
+
+# As many wait as the stage takes, in order; for the others there is no room.
+test_full_stage() {
+	local numbers
+
+	half_made
+	watch_events a 8
+	numbered_udp a 10.9.0.2 200
+	is 72 dev_stat a tx-drop-no-key
+	is 0 dev_stat a tx-packets
+	take_numbers b 128 "$DIR/numbers"
+	numbers=$!
+	install_key a b
+	install_key b a activate now
+	activate a b
+	wait "$numbers"
+	is "$(seq 0 127)" cat "$DIR/numbers"
+	is 128 dev_stat a tx-packets
+	is 72 dev_stat a tx-drop-no-key
+	await grep -q key-confirmed "$DIR/events"
+	# A key was asked for once.
+	saw 'key-needed omr0 2' 'key-confirmed omr0 2 4609'
+}
+
+# What nothing came of is dropped after 5 s, the sender told, and the next packet
+# asks again.
+test_stage_ends() {
+	local ping
+
+	half_made
+	watch_events a 12
+	numbered_udp a 10.9.0.2 3
+	await is 3 dev_stat a tx-drop-no-key
+	saw 'key-needed omr0 2'
+	bg a ping -c 1 -W "$WAIT" 10.9.0.2 >"$DIR/ping"
+	ping=$!
+	refused wait "$ping"
+	grep 'Destination Host Unreachable' "$DIR/ping"
+	is 4 dev_stat a tx-drop-no-key
+	saw 'key-needed omr0 2' 'key-needed omr0 2'
+}
+
+test_no_key() {
+	half_made
+	refused on a ping -c 3 -i 0.1 -W 1 10.9.0.2
+	await is 3 dev_stat a tx-drop-no-key
+	is 0 dev_stat a tx-packets
+}
+
+test_keepalive() {
+	local a b
+
+	make_both
+	pings a 10.9.0.2
+	pings b 10.9.0.1
+	on a omertactl peer set omr0 peer b keepalive 1
+	a=$(peer_stat a b tx-records)
+	b=$(peer_stat b a tx-records)
+	await more_than "$((a + 2))" peer_stat a b tx-records
+	await more_than "$((a + 2))" peer_stat b a rx-records
+	is "$b" peer_stat b a tx-records
+	is 6 dev_stat a tx-packets
+	on a omertactl peer set omr0 peer b keepalive off
+	no_drops b
+}
+
+# key_counter HERE THERE COUNTER: of key GEN
+key_counter() {
+	on "$1" omertactl -j key show "$DEV" peer "${NUM[$2]}" |
+		jq -r --argjson id "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))" --arg c "$3" \
+			'.[] | select(."local-id" == $id) | .[$c]'
+}
+
+# A key seals so many records, the one that confirms it among them, and no more.
+test_record_limits() {
+	half_made
+	watch_events a 8
+	install_key a b soft-records 5 hard-records 10
+	install_key b a activate now
+	await is true key_counter a b confirmed
+	activate a b
+	numbered_udp a 10.9.0.2 20
+	is retired key_state a b
+	is 10 key_counter a b tx-records
+	is 10 peer_stat a b tx-records
+	await grep -q key-needed "$DIR/events"
+	saw 'key-confirmed omr0 2 4609' 'key-soft omr0 2 4609 records' 'key-hard omr0 2 4609 records' 'key-needed omr0 2'
+	# The next key takes what waits.
+	GEN=2
+	install_key b a activate on-first-record
+	install_key a b activate now
+	await is 20 dev_stat b rx-packets
+	is 20 dev_stat a tx-packets
+	is 0 dev_stat a tx-drop-no-key
+}
+
+test_byte_limit() {
+	half_made
+	install_key b a activate now
+	# A ping of 100 bytes is a record of 16 + 112 + 16, an empty one is 32.
+	install_key a b activate now hard-bytes "$((32 + 3 * 144))"
+	await is 1 peer_stat a b tx-records
+	pings a -s 72 10.9.0.2
+	is "$((32 + 3 * 144))" key_counter a b tx-bytes
+	is active key_state a b
+	no_ping a -s 0 10.9.0.2
+	is retired key_state a b
+}
+
+# By the clock alone, without traffic. A limit counts from the install.
+test_time_limits() {
+	local age
+
+	half_made
+	watch_events a 8
+	install_key a b soft-time 1 seal-time 2 open-time 4
+	await is retired key_state a b
+	saw 'key-soft omr0 2 4609 time' 'key-hard omr0 2 4609 time'
+	await is dead key_state a b
+	age=$(key_counter a b age)
+	((age >= 4000 && age < 5500))
+	await grep -q dead "$DIR/events"
+	saw 'key-soft omr0 2 4609 time' 'key-hard omr0 2 4609 time' 'key-dead omr0 2 4609 time'
+	# Records under it go unread.
+	install_key b a activate now
+	await more_than 0 dev_stat a rx-drop-key-unknown
+	is 0 dev_stat a rx-packets
+}
+
+# The other end is told of a key once a second, ten times at most, until it
+# answers under it.
+test_confirmation() {
+	half_made
+	on b ip link set omr0 down
+	install_key a b activate now
+	await is 10 peer_stat a b tx-records
+	watch_events a 2.5
+	wait "$!"
+	is 10 peer_stat a b tx-records
+	on b ip link set omr0 up
+	GEN=2
+	install_key a b
+	install_key b a activate now
+	await is true key_counter a b confirmed
+	activate a b
+	await is true key_counter b a confirmed
+	watch_events a 2.5
+	wait "$!"
+	# One to tell, and no more: it has heard already.
+	is 11 peer_stat a b tx-records
+}
+
+# Whoever gets data and has nothing to say sends one empty record after 10 s.
+test_silent_receiver() {
+	local before others
+
+	make_both
+	pings a 10.9.0.2
+	on b iptables -A OUTPUT -o omr0 -j DROP
+	await agree a b records
+	await agree b a records
+	before=$(peer_stat b a tx-records)
+	others=$(peer_stat a b tx-records)
+	numbered_udp a 10.9.0.2 2
+	await is "$((before + 1))" peer_stat b a tx-records
+	await is "$((before + 1))" peer_stat a b rx-records
+	# The empty record has no answer.
+	watch_events a 11
+	wait "$!"
+	is "$((before + 1))" peer_stat b a tx-records
+	is "$((others + 2))" peer_stat a b tx-records
+}
+
+# Secrets are used once, whatever became of the key, the device or the namespace.
+test_once_only() {
+	make_both
+	pings a 10.9.0.2
+	on a omertactl key del omr0 peer b local-id 4609
+	refused install_key a b
+	on a omertactl link del omr0
+	make_dev a
+	make_peer a b
+	refused install_key a b
+	make_ns x
+	NUM[x]=1
+	on x omertactl link add omr0
+	on x omertactl peer add omr0 id 2
+	refused on x omertactl key add omr0 peer 2 local-id 5 remote-id 6 \
+		rx-key-file "$DIR/omr0-b-a.1" tx-key-file "$DIR/omr0-a-b.1" 2>"$DIR/err"
+	grep 'installed before' "$DIR/err"
+	is 0 sh -c 'ip netns exec omt-x omertactl -j key show omr0 | jq length'
+	GEN=2
+	install_key b a activate on-first-record
+	on a ip link set omr0 up
+	install_key a b activate now
+	pings a 10.9.0.2
+}
+
+# An image of the machine would bring used counters back, and keep secrets.
+test_hibernation() {
+	[[ $(</sys/power/state) == *disk* ]] || { echo "SKIP no hibernation"; exit 4; }
+	make_both
+	pings a 10.9.0.2
+	watch_events a 30
+	# Without swap space it fails, after everything was told of it.
+	refused sh -c 'echo disk >/sys/power/state'
+	is dead key_state a b
+	is dead key_state b a
+	await grep -q dead "$DIR/events"
+	saw 'key-dead omr0 2 4609 vm-fork'
+	no_ping a 10.9.0.2
+	refused install_key a b
+	GEN=2
+	install_key b a activate on-first-record
+	install_key a b activate now
+	pings a 10.9.0.2
+}
+
+TESTS=(
+	test_key_change test_late_key test_no_key test_full_stage test_stage_ends
+	test_record_limits test_byte_limit test_time_limits test_once_only
+	test_confirmation test_keepalive test_silent_receiver test_hibernation
+)
+
+modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
+run_tests "${@:-${TESTS[@]}}"

@@ -1,0 +1,198 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+# For test scripts: devices in network namespaces that are connected by links.
+#
+#            netns a                   netns b              netns c
+#   omr0  10.9.0.1 fd09::1        10.9.0.2 fd09::2     10.9.0.3 fd09::3
+#         to_b 192.0.2.1 ---veth--- to_a 192.0.2.2
+#              2001:db8:2::1             2001:db8:2::2
+#         to_c 198.51.100.1 -------------veth------------ to_a 198.51.100.3
+#              2001:db8:3::1                                   2001:db8:3::3
+#
+# An end's number is its last octet, and its peer's id at the others. Netns c
+# and others are there only in the tests that make them.
+# shellcheck source=lib_test.sh
+. ./lib_test.sh
+
+WAIT=60
+declare -A NUM=([a]=1 [b]=2 [c]=3)
+# What make_end uses; a test may have its own.
+DEV=omr0 PORT=51900 IN4=10.9.0. IN6=fd09:: OUTER=4 GEN=1
+
+on() {
+	local ns=$1
+
+	shift
+	ip netns exec "omt-$ns" "$@"
+}
+
+# The process is $! afterwards, and may be signalled.
+bg() {
+	local ns=$1
+
+	shift
+	ip netns exec "omt-$ns" "$@" &
+}
+
+make_ns() {
+	local ns
+
+	for ns; do
+		ip netns add "omt-$ns"
+		on "$ns" ip link set lo up
+	done
+}
+
+# outer FROM TO: the outer addresses of TO on its link with FROM.
+outer4() {
+	if [[ $1$2 == *c* ]]; then
+		echo "198.51.100.${NUM[$2]}"
+	else
+		echo "192.0.2.${NUM[$2]}"
+	fi
+}
+
+outer6() {
+	if [[ $1$2 == *c* ]]; then
+		echo "2001:db8:3::${NUM[$2]}"
+	else
+		echo "2001:db8:2::${NUM[$2]}"
+	fi
+}
+
+endpoint() {
+	if ((OUTER == 4)); then
+		echo "$(outer4 "$1" "$2"):$PORT"
+	else
+		echo "[$(outer6 "$1" "$2")]:$PORT"
+	fi
+}
+
+make_veth() {
+	ip link add "to_$2" netns "omt-$1" type veth peer name "to_$1" netns "omt-$2"
+	set_outer "$1" "$2"
+	set_outer "$2" "$1"
+}
+
+set_outer() {
+	on "$1" ip addr add "$(outer4 "$2" "$1")/24" dev "to_$2"
+	on "$1" ip addr add "$(outer6 "$2" "$1")/64" dev "to_$2" nodad
+	on "$1" ip link set "to_$2" up
+}
+
+# install_key HERE THERE [SETTING...]: key number GEN of the two.
+install_key() {
+	local here=${NUM[$1]} there=${NUM[$2]} rx=$DIR/$DEV-$2-$1.$GEN tx=$DIR/$DEV-$1-$2.$GEN
+
+	make_secret "$rx"
+	make_secret "$tx"
+	on "$1" omertactl key add "$DEV" peer "$there" \
+		local-id "$((here * 4096 + there * 256 + GEN))" \
+		remote-id "$((there * 4096 + here * 256 + GEN))" \
+		rx-key-file "$rx" tx-key-file "$tx" "${@:3}"
+}
+
+make_secret() {
+	[[ -e $1 ]] || (umask 077 && head -c 32 /dev/urandom | base64 >"$1")
+}
+
+activate() {
+	on "$1" omertactl key activate "$DEV" peer "${NUM[$2]}" \
+		local-id "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))"
+}
+
+# make_dev HERE [SETTING...]: a device, still down.
+make_dev() {
+	on "$1" omertactl link add "$DEV" listen-port "$PORT" "${@:2}"
+	on "$1" ip link set "$DEV" addrgenmode none
+	set_inner "$1"
+}
+
+set_inner() {
+	on "$1" ip addr add "$IN4${NUM[$1]}/24" dev "$DEV"
+	on "$1" ip addr add "$IN6${NUM[$1]}/64" dev "$DEV" nodad
+}
+
+# make_peer HERE THERE [SETTING...]
+make_peer() {
+	on "$1" omertactl peer add "$DEV" id "${NUM[$2]}" name "$2" endpoint "$(endpoint "$1" "$2")" \
+		allowed-ips "$IN4${NUM[$2]}/32,$IN6${NUM[$2]}/128" "${@:3}"
+}
+
+# make_tunnel [SETTING...]: between a and b; the settings are the devices'.
+make_tunnel() {
+	make_dev a "$@"
+	make_dev b "$@"
+	connect a b
+}
+
+# The keys are in before a device is up, so that no record finds none.
+connect() {
+	make_peer "$1" "$2"
+	make_peer "$2" "$1"
+	install_key "$1" "$2"
+	install_key "$2" "$1"
+	on "$1" ip link set "$DEV" up
+	on "$2" ip link set "$DEV" up
+	activate "$1" "$2"
+	activate "$2" "$1"
+}
+
+make_both() {
+	make_ns a b
+	make_veth a b
+	make_tunnel "$@"
+}
+
+# dev_stat NS COUNTER
+dev_stat() {
+	on "$1" omertactl -j stats "$DEV" | jq -r --arg c "$2" '.[0].stats[$c]'
+}
+
+# peer_stat HERE THERE COUNTER
+peer_stat() {
+	on "$1" omertactl -j peer show "$DEV" peer "${NUM[$2]}" |
+		jq -r --arg c "$3" '.[0].stats[$c]'
+}
+
+# key_state HERE THERE: of key GEN
+key_state() {
+	on "$1" omertactl dump "$DEV" | awk -F '\t' \
+		-v "id=$(printf '0x%x' "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))")" \
+		-v "dec=$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))" \
+		'$1 == "key" && ($4 == id || $4 == dec) { print $6 }'
+}
+
+peer_endpoint() {
+	on "$1" omertactl dump "$DEV" |
+		awk -F '\t' -v "id=${NUM[$2]}" '$1 == "peer" && $3 == id { print $6 }'
+}
+
+pings() {
+	on "$1" ping -c 3 -i 0.1 -W "$WAIT" "${@:2}"
+}
+
+# No answer within a second.
+no_ping() {
+	refused on "$1" ping -c 1 -W 1 "${@:2}"
+}
+
+no_drops() {
+	on "$1" omertactl -j stats "$DEV" |
+		jq -e '.[0].stats | to_entries | map(select(.key | test("drop"))) | all(.value == 0)'
+}
+
+# agree HERE THERE COUNTER
+agree() {
+	is "$(peer_stat "$1" "$2" "tx-$3")" peer_stat "$2" "$1" "rx-$3"
+}
+
+cleanup() {
+	local ns
+
+	for ns in $(ip netns list | awk '/^omt-/ { print $1 }'); do
+		ip netns pids "$ns" | xargs -r kill -9
+		ip netns del "$ns"
+	done
+}
+
