@@ -149,7 +149,6 @@ static void device_uninit(struct net_device *dev)
 	tun->dying = true;
 	omerta_peer_remove_all(tun);
 	mutex_unlock(&tun->lock);
-	netdev_dbg(dev, "device destroyed\n");
 }
 
 static const struct net_device_ops netdev_ops = {
@@ -184,6 +183,7 @@ static void device_destruct(struct net_device *dev)
 	free_percpu(tun->drops);
 	mutex_destroy(&tun->lock);
 	lockdep_unregister_key(&tun->xmit_class);
+	netdev_dbg(dev, "device destroyed\n");
 }
 
 static void device_setup(struct net_device *dev)
@@ -230,6 +230,7 @@ static int tunnel_init(struct omerta_tunnel *tun, struct net_device *dev)
 	if (err)
 		goto err_keys;
 	netif_napi_add(dev, &tun->napi, omerta_rx_poll);
+	netdev_dbg(dev, "device created\n");
 	return 0;
 
 err_keys:
@@ -263,7 +264,6 @@ static int tunnel_register(struct net_device *dev, struct net *birth)
 	mutex_lock(&tunnels_lock);
 	list_add_tail(&tun->list, &tunnels);
 	mutex_unlock(&tunnels_lock);
-	netdev_dbg(dev, "device created\n");
 	return 0;
 }
 

@@ -13,6 +13,8 @@
  * active. Too many bad tags, the hard limit of the counter and the cloning of
  * the machine lead from every state to dead. Deleting leaves no trace.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "key_state.h"
 
 #include <linux/slab.h>
@@ -46,8 +48,10 @@ void omerta_key_tell(const struct omerta_key *key, u8 cmd, int limit)
  */
 void omerta_key_free(struct omerta_key *key)
 {
-	if (refcount_dec_and_test(&key->refs))
-		kfree_rcu(key, rcu);
+	if (!refcount_dec_and_test(&key->refs))
+		return;
+	pr_debug("key 0x%08x destroyed\n", key->local_id);
+	kfree_rcu(key, rcu);
 }
 
 /**

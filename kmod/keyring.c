@@ -2,6 +2,8 @@
 /*
  * A peer's keys: what user space and the passing of time do to them.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "keys.h"
 
 #include <crypto/utils.h>
@@ -146,6 +148,7 @@ static int link_key(struct omerta_keyring *ring, struct omerta_key *key,
 	key->seq = ++ring->seq;
 	list_add_tail(&key->list, &ring->keys);
 	ring->n_keys++;
+	pr_debug("key 0x%08x created\n", key->local_id);
 	if (key->activation == OMERTA_ACTIVATION_NOW)
 		omerta_key_activate(key);
 out:

@@ -3,6 +3,8 @@
  * Peers: what a device knows of each other end, from its creation to the last
  * burst that refers to it.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "peer.h"
 
 #include <linux/slab.h>
@@ -88,6 +90,7 @@ static void peer_free(struct rcu_head *rcu)
 {
 	struct omerta_peer *peer = container_of(rcu, struct omerta_peer, rcu);
 
+	pr_debug("peer %u destroyed\n", peer->id);
 	dst_cache_destroy(&peer->cache);
 	free_percpu(peer->stats);
 	kfree(peer);
@@ -158,7 +161,6 @@ static void peer_finish(struct omerta_peer *peer)
 {
 	timer_shutdown_sync(&peer->timer);
 	omerta_peer_purge_stage(peer, OMERTA_DROP_TX_DROP_DOWN);
-	netdev_dbg(peer->tun->dev, "peer %u destroyed\n", peer->id);
 	omerta_peer_put(peer);
 }
 
@@ -196,9 +198,21 @@ void omerta_peer_remove_all(struct omerta_tunnel *tun)
 		peer_finish(peer);
 }
 
-static struct omerta_peer *
-peer_of(const struct omerta_allowedips_owner *owner)
+/**
+ * omerta_peer_by_addr() - find the peer that an address belongs to
+ * @tun: the device
+ * @v6: whether it is an IPv6 address
+ * @addr: the address
+ *
+ * Context: inside an RCU read-side section.
+ * Return: the peer, valid until the section ends, or NULL.
+ */
+struct omerta_peer *omerta_peer_by_addr(struct omerta_tunnel *tun, bool v6,
+					const void *addr)
 {
+	const struct omerta_allowedips_owner *owner;
+
+	owner = omerta_allowedips_lookup(&tun->allowedips, v6, addr);
 	return owner ? container_of(owner, struct omerta_peer, allowed) : NULL;
 }
 
@@ -214,10 +228,9 @@ struct omerta_peer *omerta_peer_by_dst(struct omerta_tunnel *tun,
 				       const struct sk_buff *skb)
 {
 	bool v6 = skb->protocol == htons(ETH_P_IPV6);
-	const void *dst = v6 ? (void *)&ipv6_hdr(skb)->daddr :
-			       (void *)&ip_hdr(skb)->daddr;
 
-	return peer_of(omerta_allowedips_lookup(&tun->allowedips, v6, dst));
+	return omerta_peer_by_addr(tun, v6, v6 ? (void *)&ipv6_hdr(skb)->daddr :
+						 (void *)&ip_hdr(skb)->daddr);
 }
 
 /**
@@ -231,11 +244,10 @@ struct omerta_peer *omerta_peer_by_dst(struct omerta_tunnel *tun,
 bool omerta_peer_owns_src(struct omerta_peer *peer, const struct sk_buff *skb)
 {
 	bool v6 = skb->protocol == htons(ETH_P_IPV6);
-	const void *src = v6 ? (void *)&ipv6_hdr(skb)->saddr :
-			       (void *)&ip_hdr(skb)->saddr;
 
-	return omerta_allowedips_lookup(&peer->tun->allowedips, v6, src) ==
-	       &peer->allowed;
+	return omerta_peer_by_addr(peer->tun, v6,
+				   v6 ? (void *)&ipv6_hdr(skb)->saddr :
+					(void *)&ip_hdr(skb)->saddr) == peer;
 }
 
 static bool same_endpoint(const struct omerta_endpoint *a,

@@ -117,6 +117,8 @@ void omerta_peer_remove(struct omerta_peer *peer);
 void omerta_peer_remove_all(struct omerta_tunnel *tun);
 struct omerta_peer *omerta_peer_get(struct omerta_peer *peer);
 void omerta_peer_put(struct omerta_peer *peer);
+struct omerta_peer *omerta_peer_by_addr(struct omerta_tunnel *tun, bool v6,
+					const void *addr);
 struct omerta_peer *omerta_peer_by_dst(struct omerta_tunnel *tun,
 				       const struct sk_buff *skb);
 bool omerta_peer_owns_src(struct omerta_peer *peer, const struct sk_buff *skb);

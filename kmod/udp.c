@@ -21,6 +21,9 @@
 /* Room for what comes in and goes out between two runs of NAPI. */
 #define SOCKET_BUFFER	(4 << 20)
 
+/* Tunnels in tunnels; what is deeper is taken for a circle. */
+#define MAX_NESTING	8
+
 struct sockets {
 	struct socket *sock[OMERTA_FAMILIES];
 };
@@ -366,6 +369,45 @@ static struct dst_entry *route6(struct omerta_peer *peer, struct sk_buff *skb,
 				      &peer->cache);
 }
 
+/*
+ * Whether a route leads into the device itself, be it through other tunnels of
+ * its kind. Those are judged by the routes they have: in a circle of tunnels
+ * the last to look for its route finds the circle closed.
+ */
+static bool leads_back(const struct omerta_tunnel *tun,
+		       const struct omerta_path *path)
+{
+	struct dst_entry *dst = dst_clone(path->dst);
+	struct omerta_endpoint to = path->to;
+	struct omerta_peer *peer;
+	bool back;
+	int i;
+
+	for (i = 0; i < MAX_NESTING; i++) {
+		back = dst->dev == tun->dev;
+		if (back || dst->dev->netdev_ops != tun->dev->netdev_ops)
+			goto out;
+		peer = omerta_peer_by_addr(netdev_priv(dst->dev),
+					   to.family == AF_INET6,
+					   to.family == AF_INET6 ?
+					   (void *)&to.addr6 :
+					   (void *)&to.addr4);
+		dst_release(dst);
+		if (!peer)
+			return false;
+		spin_lock_bh(&peer->endpoint_lock);
+		to = peer->endpoint;
+		dst = dst_cache_get(&peer->cache);
+		spin_unlock_bh(&peer->endpoint_lock);
+		if (!dst)
+			return false;
+	}
+	back = true;
+out:
+	dst_release(dst);
+	return back;
+}
+
 /**
  * omerta_udp_route() - find the way of a datagram to a peer
  * @peer: the peer
@@ -401,8 +443,9 @@ int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
 
 	if (IS_ERR(path->dst))
 		return PTR_ERR(path->dst);
-	/* A cached route may have come to lead into the device. */
-	if (unlikely(path->dst->dev == tun->dev)) {
+	/* Even a cached route may have come to lead into the device. */
+	if (unlikely(path->dst->dev->netdev_ops == tun->dev->netdev_ops &&
+		     leads_back(tun, path))) {
 		dst_release(path->dst);
 		return -ELOOP;
 	}

@@ -72,10 +72,6 @@ for _ in range(int(sys.argv[1])):
 	await udp_bound "$1" 7777
 }
 
-udp_bound() {
-	on "$1" ss -Hlun "sport = :$2" | grep -q .
-}
-
 # watch_events NS SECONDS: into $DIR/events; the watcher ends when none came for
 # so long.
 watch_events() {

@@ -182,6 +182,10 @@ no_drops() {
 		jq -e '.[0].stats | to_entries | map(select(.key | test("drop"))) | all(.value == 0)'
 }
 
+udp_bound() {
+	on "$1" ss -Hlun "sport = :$2" | grep -q .
+}
+
 # agree HERE THERE COUNTER
 agree() {
 	is "$(peer_stat "$1" "$2" "tx-$3")" peer_stat "$2" "$1" "rx-$3"

@@ -36,6 +36,19 @@ udp() {
 	jq -e '.end.sum | .packets > 100 and .lost_packets < .packets / 2' "$DIR/iperf3"
 }
 
+# copy FROM TO ADDRESS BYTES: the content arrives unchanged.
+copy() {
+	local to
+
+	head -c "$4" /dev/urandom >"$DIR/sent"
+	bg "$2" busybox nc -l -p 7000 >"$DIR/got"
+	to=$!
+	await listening "$2" 7000
+	on "$1" timeout "$WAIT" bash -c 'cat "$0" >"/dev/tcp/$1/7000"' "$DIR/sent" "$3"
+	wait "$to"
+	cmp "$DIR/sent" "$DIR/got"
+}
+
 combination() {
 	OUTER=$2
 	make_both
@@ -44,6 +57,7 @@ combination() {
 	pings a -s 1300 "$1"
 	tcp a "$1" 4M
 	udp a "$1"
+	copy a b "$1" 1000001
 }
 
 test_v4_in_v4() { combination 10.9.0.2 4; }
@@ -85,11 +99,88 @@ large() {
 	pings a -M "do" -s "$(($2 - 48))" fd09::2
 	tcp a 10.9.0.2 8M
 	tcp a fd09::2 8M
+	copy b a 10.9.0.1 3000001
 }
 
 test_large_mtu_512() { large 512 63000; }
 test_large_mtu_512_percpu() { large 512 63000 policy percpu; }
 test_large_mtu_4096() { large 4096 65000; }
+
+# numbered NS COUNT: datagrams of one chunk and of many by turns
+numbered() {
+	on "$1" taskset 1 python3 -c 'import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(int(sys.argv[1])):
+    s.sendto(i.to_bytes(4, "big") * (1, 300, 10, 15000)[i % 4], ("10.9.0.2", 7777))' "$2"
+}
+
+# take_numbered NS COUNT FILE: in the background
+take_numbered() {
+	bg "$1" python3 -c 'import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
+s.bind(("0.0.0.0", 7777))
+for _ in range(int(sys.argv[1])):
+    print(int.from_bytes(s.recv(1 << 16)[:4], "big"))' "$2" >"$3"
+	await udp_bound "$1" 7777
+}
+
+order() {
+	make_ns a b
+	make_veth a b
+	on a ip link set to_b mtu 65535
+	on b ip link set to_a mtu 65535
+	make_tunnel
+	on a ip link set omr0 mtu 63000
+	on a omertactl link set omr0 policy "$1"
+	on b omertactl link set omr0 policy "$2"
+}
+
+# Records that several CPUs seal leave in the order of their counters. They may
+# be sent by different CPUs, so a veth's receiving end says nothing.
+test_order_out() {
+	local dump numbers
+
+	order percpu inline
+	bg a tcpdump -i to_b -n -s 64 -w "$DIR/pcap" -Q out -c 600 'udp[8:4] != 0 and greater 90' 2>"$DIR/err"
+	dump=$!
+	await grep -q listening "$DIR/err"
+	take_numbered b 600 "$DIR/numbers"
+	numbers=$!
+	numbered a 600
+	wait "$dump"
+	wait "$numbers"
+	sort -n "$DIR/numbers" | cmp - <(seq 0 599)
+	python3 - "$DIR/pcap" <<-'END'
+		import struct, sys
+		data = open(sys.argv[1], "rb").read()[24:]
+		counters = []
+		while data:
+		    size = struct.unpack_from("I", data, 8)[0]
+		    # Behind the headers of Ethernet, IPv4 and UDP
+		    counters.append(struct.unpack_from("<Q", data, 16 + 42 + 8)[0])
+		    data = data[16 + size:]
+		assert len(counters) == 600, len(counters)
+		assert counters == sorted(set(counters)), counters
+	END
+	no_drops a
+	no_drops b
+}
+
+# And those that several CPUs open come out in the order of their arrival.
+test_order_in() {
+	local numbers
+
+	order inline percpu
+	take_numbered b 600 "$DIR/numbers"
+	numbers=$!
+	numbered a 600
+	await is 600 dev_stat b rx-packets
+	wait "$numbers"
+	cmp <(seq 0 599) "$DIR/numbers"
+	no_drops a
+	no_drops b
+}
 
 test_mtu_refused() {
 	local max
@@ -338,14 +429,141 @@ test_tunnel_in_tunnel() {
 	udp a 10.10.0.2
 }
 
+# Each leads into the other. The last that looks for its route sees it.
+test_mutual_tunnels() {
+	make_both
+	pings a 10.9.0.2
+	inner_endpoint
+	DEV=omr1 PORT=51901 IN4=10.10.0. IN6=fd10::
+	make_dev a
+	make_dev b
+	connect a b
+	pings a 10.10.0.2
+	on a omertactl peer set omr0 peer b endpoint 10.10.0.2:51900
+	no_ping a 10.9.0.2
+	no_ping a -s 1300 10.10.0.2
+	more_than 1 dev_stat a tx-drop-loop
+	less_than 100 dev_stat a tx-packets
+	on a omertactl peer set omr0 peer b endpoint 192.0.2.2:51900
+	pings a 10.9.0.2
+	pings a 10.10.0.2
+}
+
+backlog() {
+	on a tc -s -j qdisc show dev omr0 | jq '.[0].backlog'
+}
+
+# Fills the outer link, then the device's queue.
+fill() {
+	on a tc qdisc replace dev to_b root tbf rate 2mbit burst 16k limit 16mb
+	on a python3 -c 'import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
+for _ in range(5000):
+    s.sendto(bytes(1300), ("10.9.0.2", 9))'
+	more_than 100000 backlog
+}
+
+# A device that cannot get rid of what it sealed stops its queue, drops nothing,
+# and goes on when there is room.
+test_full_queue() {
+	make_both
+	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	fill
+	no_drops a
+	# Room on the link
+	on a tc qdisc del dev to_b root
+	await is 0 backlog
+	pings a 10.9.0.2
+	# Sockets that nothing is charged to
+	fill
+	on a omertactl link set omr0 listen-port 51999
+	await is 0 backlog
+	on a tc qdisc del dev to_b root
+	pings a 10.9.0.2
+	no_drops a
+}
+
+# What a reader of packets sees of those that arrive.
+test_capture() {
+	local dump
+
+	make_both
+	bg b tcpdump -i omr0 -n -l -c 6 -Q in 'icmp[icmptype] = 8 or (ip6 and icmp6)' >"$DIR/dump" 2>"$DIR/err"
+	dump=$!
+	await grep -q listening "$DIR/err"
+	on a ping -c 3 -i 0.1 -W "$WAIT" -s 1300 10.9.0.2
+	on a ping -c 3 -i 0.1 -W "$WAIT" fd09::2
+	wait "$dump"
+	cat "$DIR/dump"
+	is 3 grep -c 'IP 10.9.0.1 > 10.9.0.2: ICMP echo request, .* length 1308$' "$DIR/dump"
+	is 3 grep -c 'IP6 fd09::1 > fd09::2: ICMP6, echo request, .* length 64$' "$DIR/dump"
+}
+
+# CPUs come and go under traffic that is split over them.
+test_cpu_hotplug() {
+	local cpu=/sys/devices/system/cpu/cpu1/online tcp
+
+	[[ -w $cpu ]] || { echo "SKIP no CPU can be taken offline"; exit 4; }
+	make_both policy percpu
+	serve b
+	bg a timeout "$WAIT" iperf3 -c 10.9.0.2 -n 24M
+	tcp=$!
+	for _ in 1 2 3 4 5; do
+		echo 0 >"$cpu"
+		pings a 10.9.0.2
+		echo 1 >"$cpu"
+		pings b 10.9.0.1
+	done
+	wait "$tcp"
+	copy a b 10.9.0.2 300000
+	no_drops a
+	no_drops b
+}
+
+created() {
+	dmesg | grep -cE ": $1( [0-9a-fx]+)? $2\$"
+}
+
+# What was made is freed, however it goes.
+test_balance() {
+	local what
+
+	dmesg -C
+	echo 'module omerta +p' >/sys/kernel/debug/dynamic_debug/control
+	make_both
+	serve b
+	bg a timeout "$WAIT" iperf3 -c 10.9.0.2 -t 60
+	await more_than 1000 dev_stat b rx-packets
+	for GEN in 2 3 4; do
+		install_key b a activate on-first-record
+		install_key a b activate now
+		await is active key_state b a
+	done
+	on a omertactl key del omr0 peer b local-id 4609
+	on a omertactl peer del omr0 peer b
+	refused on a ip link add omr0 type omerta
+	on b ip link del omr0
+	make_ns x
+	ip -n omt-x link add omr0 type omerta
+	on x omertactl peer add omr0 id 5
+	ip netns del omt-x
+	timeout "$WAIT" modprobe -r omerta
+	modprobe omerta
+	for what in device:3 peer:3 key:8; do
+		is "${what#*:}" created "${what%:*}" created
+		is "${what#*:}" created "${what%:*}" destroyed
+	done
+}
+
 TESTS=(
 	test_v4_in_v4 test_v4_in_v6 test_v6_in_v4 test_v6_in_v6
 	test_policy_inline test_policy_percpu test_policy_auto
 	test_large_mtu_512 test_large_mtu_512_percpu test_large_mtu_4096 test_mtu_refused
-	test_counters
+	test_order_out test_order_in test_counters test_capture test_full_queue
 	test_roaming_v4 test_roaming_v6 test_source_filter test_several_peers
-	test_moved_device test_netns_deleted test_module_unloaded
-	test_loop test_fwmark test_tunnel_in_tunnel
+	test_moved_device test_netns_deleted test_module_unloaded test_balance
+	test_loop test_fwmark test_tunnel_in_tunnel test_mutual_tunnels test_cpu_hotplug
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
