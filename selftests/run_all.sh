@@ -5,7 +5,7 @@ set -u
 
 cd "$(dirname "$0")" || exit 1
 
-tests=(leaves.sh badinput.sh wire.sh netns.sh)
+tests=(leaves.sh badinput.sh wire.sh keys.sh netns.sh)
 echo "KTAP version 1"
 echo "1..${#tests[@]}"
 failed=0

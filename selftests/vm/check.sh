@@ -71,6 +71,10 @@ guest_tests() {
 		-- ./run_all.sh
 }
 
+clone_test() {
+	"$VM_DIR/run.sh" -k "$KERNEL" -a "$ARCH_DEB" -f -t 300 -o "$OUT/clone" -- ./vmfork.sh
+}
+
 main() {
 	stages=()
 	take_lock "$OUT/lock"
@@ -83,6 +87,7 @@ main() {
 	stage leaves user_tests
 	stage omertactl tool_tests
 	stage guest guest_tests
+	stage clone clone_test
 	"$VM_DIR/ktap_tally.py" "${stages[@]}"
 }
 

@@ -10,6 +10,9 @@ usage() {
 		usage: run.sh [-k KVER] [-a ARCH] [-m MEM] [-c CPUS] [-t TIMEOUT] [-o OUTDIR]
 		              [-A KERNEL-ARGS] -- COMMAND...
 		       run.sh [options] -i     interactive shell
+		       run.sh [options] -f -- COMMAND...
+		With -f the machine is cloned when COMMAND writes the line "clone me": it is
+		stopped for good, and goes on as a copy of another generation.
 		COMMAND is shell code if it is one word, a command with arguments if more.
 		What it writes to /root/out appears in OUTDIR, with dmesg and kernel.log.
 		status: COMMAND's; 123 trouble in the kernel's log, 124 timeout (seconds),
@@ -18,7 +21,7 @@ usage() {
 	exit 125
 }
 
-KVER=6.12 ARCH=amd64 MEM=1G CPUS=2 TIMEOUT=600 OUTDIR='' KARGS='' MODE=command
+KVER=6.12 ARCH=amd64 MEM=1G CPUS=2 TIMEOUT=600 OUTDIR='' KARGS='' MODE=command FORK=''
 
 # Reports that the kernel makes about itself. An "INFO:" is a stall or a hung
 # task; "unregister_netdevice" is a leaked reference to a netdevice.
@@ -31,7 +34,7 @@ TROUBLE+='|Call Trace:|DEBUG_LOCKS_WARN_ON|ODEBUG:|Out of memory'
 parse_options() {
 	local opt
 
-	while getopts k:a:m:c:t:o:A:i opt; do
+	while getopts k:a:m:c:t:o:A:if opt; do
 		case $opt in
 		k) KVER=$OPTARG ;;
 		a) ARCH=$OPTARG ;;
@@ -41,11 +44,13 @@ parse_options() {
 		o) OUTDIR=$OPTARG ;;
 		A) KARGS=$OPTARG ;;
 		i) MODE=shell ;;
+		f) FORK=yes ;;
 		*) usage ;;
 		esac
 	done
 	shift $((OPTIND - 1))
 	COMMAND=("$@")
+	[[ -z $FORK || $MODE == command ]] || usage
 	[[ $MODE == shell || ${#COMMAND[@]} -gt 0 ]] || usage
 }
 
@@ -141,25 +146,54 @@ boot() {
 }
 
 # Through a FIFO: QEMU disconnects its stdio device at the end of standard
-# input, and its file device would truncate our standard output. In the
-# background, so that a signal to this script is not held up until the end.
+# input, and its file device would truncate our standard output. It stays open
+# here, as two machines may write to it one after the other.
 boot_command() {
 	local cat rc=0
 
 	mkfifo "$work/output"
-	cat "$work/output" &
+	tee "$work/seen" <"$work/output" &
 	cat=$!
+	exec 3<>"$work/output"
+	if [[ -n $FORK ]]; then
+		boot_clone || rc=$?
+	else
+		run_guest </dev/null || rc=$?
+	fi
+	exec 3>&-
+	wait "$cat"
+	return "$rc"
+}
+
+# In the background, so that a signal to this script is not held up until the
+# end.
+run_guest() {
+	local rc=0
+
 	timeout -k 10 "$TIMEOUT" "$QEMU" "${args[@]}" \
 		-chardev "file,id=output,path=$work/output" \
-		-device 'virtserialport,chardev=output,name=output' \
-		</dev/null 2>"$work/qemu.err" &
+		-device 'virtserialport,chardev=output,name=output' "$@" \
+		<&0 2>"$work/qemu.err" 3>&- &
 	guest=$!
 	wait "$guest" || rc=$?
 	guest=
-	# If QEMU never opened the FIFO, this lets cat see its end.
-	: 3<>"$work/output"
-	wait "$cat"
 	return "$rc"
+}
+
+# A machine of another generation id with the memory of the first.
+boot_clone() {
+	local end=$((SECONDS + TIMEOUT))
+
+	{
+		until grep -qx 'clone me' "$work/seen" || ((SECONDS > end)); do
+			sleep 0.2
+		done
+		echo "migrate \"exec:cat >$work/memory\""
+		echo quit
+	} | run_guest -monitor stdio -device vmgenid,guid=11111111-2222-3333-4444-555555555555 \
+		>"$work/monitor" || return
+	run_guest -device vmgenid,guid=66666666-7777-8888-9999-aaaaaaaaaaaa \
+		-incoming "exec:cat $work/memory" </dev/null
 }
 
 boot_shell() {
