@@ -488,6 +488,57 @@ test_full_queue() {
 	no_drops a
 }
 
+# seen FILTER COMMAND...: how tcpdump prints the first packet that matches in
+# namespace b, on the device $ON
+seen() {
+	local dump
+
+	bg b tcpdump -i "$ON" -n -v -c 1 "$1" >"$DIR/dump" 2>"$DIR/err"
+	dump=$!
+	await grep -q listening "$DIR/err"
+	"${@:2}"
+	wait "$dump"
+	cat "$DIR/dump"
+}
+
+# The outer header says that congestion may be marked if the inner one does (as
+# the kernel's tunnels do, after RFC 3168, a mark itself is not copied). What is
+# marked outside is told inside, if the packet's sender understands: RFC 6040.
+test_ecn() {
+	make_both
+	pings a 10.9.0.2
+	ON=to_a seen 'udp and greater 100' on a ping -c 1 -Q 2 10.9.0.2 | grep 'tos 0x2,ECT(0)'
+	ON=to_a seen 'udp and greater 100' on a ping -c 1 -Q 3 10.9.0.2 | grep 'tos 0x2,ECT(0)'
+	# The DSCP stays inside.
+	ON=to_a seen 'udp and greater 100' on a ping -c 1 -Q 0xb8 10.9.0.2 | grep 'tos 0x0,'
+	ON=omr0 seen 'icmp[icmptype] = 8' on a ping -c 1 -Q 0xba 10.9.0.2 | grep 'tos 0xba,ECT(0)'
+	on b iptables -t mangle -A PREROUTING -i to_a -p udp -j TOS --set-tos 3/3
+	ON=omr0 seen 'icmp[icmptype] = 8' on a ping -c 1 -Q 2 10.9.0.2 | grep 'tos 0x3,CE'
+	ON=omr0 seen 'icmp[icmptype] = 8' on a ping -c 1 -Q 0xb9 10.9.0.2 | grep 'tos 0xbb,CE'
+	is 0 dev_stat b rx-drop-ecn
+	no_ping a -Q 0 10.9.0.2
+	is 1 dev_stat b rx-drop-ecn
+}
+
+test_fq_codel() {
+	local default
+
+	make_ns a
+	default=$(</proc/sys/net/core/default_qdisc)
+	echo pfifo_fast >/proc/sys/net/core/default_qdisc
+	on a ip link add omr1 type omerta
+	make_dev a
+	on a ip link set omr0 up
+	on a ip link set omr1 up
+	echo "$default" >/proc/sys/net/core/default_qdisc
+	on a tc qdisc show dev omr1 | grep 'qdisc pfifo_fast'
+	on a tc qdisc show dev omr0 | grep 'qdisc fq_codel'
+	# It is the user's to change.
+	on a tc qdisc replace dev omr0 root pfifo
+	on a omertactl link set omr0 fwmark 5
+	on a tc qdisc show dev omr0 | grep 'qdisc pfifo'
+}
+
 # What a reader of packets sees of those that arrive.
 test_capture() {
 	local dump
@@ -564,7 +615,7 @@ TESTS=(
 	test_v4_in_v4 test_v4_in_v6 test_v6_in_v4 test_v6_in_v6
 	test_policy_inline test_policy_percpu test_policy_auto
 	test_large_mtu_512 test_large_mtu_512_percpu test_large_mtu_4096 test_mtu_refused
-	test_order_out test_order_in test_counters test_capture test_full_queue
+	test_order_out test_order_in test_counters test_capture test_ecn test_fq_codel test_full_queue
 	test_roaming_v4 test_roaming_v6 test_source_filter test_several_peers
 	test_moved_device test_netns_deleted test_module_unloaded test_balance
 	test_loop test_fwmark test_tunnel_in_tunnel test_mutual_tunnels test_cpu_hotplug

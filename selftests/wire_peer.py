@@ -19,7 +19,7 @@ import omerta_record as rec  # noqa: E402
 TO = ("192.0.2.1", 51900)
 KEY_ID, ITS_KEY_ID = 17, 34
 WAIT = 20
-BATCH = 100
+BATCH = 400
 DROPS = ("malformed", "type", "control", "key-unknown", "key-expired", "auth", "replay",
          "plaintext", "source", "ecn", "nomem")
 SHOW = ["ip", "netns", "exec", "wire-a", "omertactl", "-j", "show", "o0"]
@@ -72,12 +72,20 @@ class Peer:
         self.seal_key, self.open_key = (secret(path) for path in sys.argv[1:3])
         self.sock, self.other = bind(51900), bind(51902)
         self.counter = 0
+        self.its_class = 0
 
     def seal(self, plain, cls=0, counter=None):
         if counter is None:
             counter = self.counter
             self.counter += 1
         return rec.seal(self.seal_key, KEY_ID, counter, plain, cls)
+
+    def set_class(self, cls):
+        for words in (("ip", "link", "set", "o0", "down"),
+                      ("omertactl", "link", "set", "o0", "chunk-size", str(512 << cls)),
+                      ("ip", "link", "set", "o0", "up")):
+            subprocess.run(["ip", "netns", "exec", "wire-a", *words], check=True)
+        self.its_class = cls
 
     def stats(self):
         """What the module counts, and the endpoint."""
@@ -125,6 +133,9 @@ class Peer:
         while True:
             wire, _ = self.sock.recvfrom(1 << 16)
             plain = rec.open_(self.open_key, wire, ITS_KEY_ID)
+            counter, = struct.unpack_from("<Q", wire, 8)
+            assert rec.seal(self.open_key, ITS_KEY_ID, counter, plain, self.its_class) == wire
+            assert len(plain) % rec.PAD == 0, "not padded"
             if plain:
                 return rec.packets(plain)
 
@@ -163,20 +174,20 @@ def is_reply(packet, request):
         packet[20:] == icmp(0, seq, request[28:])
 
 
-def echo(peer, cls):
-    size = 84 if cls == 0 else (256 << cls) + 61
-    request = ping(cls, size)
-    wire = peer.seal(rec.pad(request, 1 << 16), cls)
-    assert wire[3] == rec.TYPE_DATA + cls
-    peer.send([wire], records=1, packets=1)
-    got = peer.recv()
-    assert len(got) == 1 and is_reply(got[0], request), got[0].hex()[:200]
+def echoes(peer, cls):
+    """Packets of all sizes there and back, both ends with this chunk size."""
+    peer.set_class(cls)
+    for size in (28, 48, 511, 512, 513, 1040, 1388, 9000, 63000):
+        request = ping(cls, size)
+        peer.send([peer.seal(rec.pad(request, 1 << 16), cls)], records=1, packets=1)
+        got = peer.recv()
+        assert len(got) == 1 and is_reply(got[0], request), (size, got[0].hex()[:200])
 
 
-def three_chunks(peer, cls=0):
-    request = ping(9, (1024 << cls) + 100)
-    peer.send([peer.seal(request, cls)], records=1, packets=1)
-    assert is_reply(peer.recv()[0], request)
+def lengths(peer, cls):
+    """Plaintexts of any length are authentic, whatever they are good for."""
+    some = (1, 511, 512, 513, 1388, 9000, 63000)
+    peer.send([peer.seal(b"\1" * n, cls) for n in some], records=len(some), plaintext=len(some))
 
 
 def batch(peer):
@@ -204,7 +215,7 @@ def flips_short(peer):
 
 def flips_long(peer):
     wire = peer.seal(ping(0, 1124))
-    peer.send([flip(wire, i, i % 8) for i in range(len(wire))], drops=True)
+    peer.send([flip(wire, i, b) for i in range(len(wire)) for b in range(8)], drops=True)
     peer.send([wire], records=1, packets=1)
 
 
@@ -301,13 +312,13 @@ def endpoint(peer):
     at([peer.seal(b"")], "51900", peer.sock, records=1)
 
 
-TESTS = [(f"echo in one chunk of class {c}", lambda p, c=c: echo(p, c)) for c in range(8)] + [
-    ("echo in three chunks", three_chunks),
-    ("echo in three chunks of class 4", lambda p: three_chunks(p, 4)),
+TESTS = [(f"echoes with chunks of {512 << c}", lambda p, c=c: echoes(p, c))
+         for c in reversed(range(8))] + [
+    (f"lengths with chunks of {512 << c}", lambda p, c=c: lengths(p, c)) for c in range(8)] + [
     ("a batch of three packets", batch),
     ("a keepalive carries nothing", keepalive),
     ("every bit of a short record counts", flips_short),
-    ("every byte of a record of three chunks counts", flips_long),
+    ("every bit of a record of three chunks counts", flips_long),
     ("chunks swapped, removed, doubled, foreign or cut", chunks),
     ("replays", replays),
     ("the replay window's edges", window),

@@ -20,9 +20,38 @@ static int request(struct om_ctx *ctx, struct om_args *args, int cmd)
 	return rc;
 }
 
+static void roll_back(struct om_ctx *ctx, const char *ifname)
+{
+	struct om_device dev = { .has = OM_BIT(OMERTA_A_DEVICE_IFNAME) };
+	struct om_err err;
+
+	strncpy(dev.ifname, ifname, sizeof(dev.ifname) - 1);
+	if (om_nl_do(ctx->nl, OMERTA_CMD_DEVICE_DEL, &om_device_object, &dev,
+		     &err))
+		om_err_append(&ctx->err, " (the device could not be removed again: %.200s)",
+			      err.text);
+	else
+		om_err_append(&ctx->err, " (the device was removed again)");
+}
+
+/*
+ * The device stops its queue when it has enough to do, and fq_codel keeps the
+ * queue short. If it cannot be had, neither is the device.
+ */
 int om_link_add(struct om_ctx *ctx, struct om_args *args)
 {
-	return request(ctx, args, OMERTA_CMD_DEVICE_NEW);
+	const struct om_device *dev = &args->data.device;
+	int rc = request(ctx, args, OMERTA_CMD_DEVICE_NEW);
+
+	/* The kernel made a name of the pattern, and does not tell which. */
+	if (rc || strchr(dev->ifname, '%'))
+		return rc;
+	rc = om_nl_qdisc(ctx->nl, dev->ifname, "fq_codel", &ctx->err);
+	if (rc) {
+		om_err_prefix(&ctx->err, "%s", dev->ifname);
+		roll_back(ctx, dev->ifname);
+	}
+	return rc;
 }
 
 int om_link_set(struct om_ctx *ctx, struct om_args *args)

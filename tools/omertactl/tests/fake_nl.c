@@ -97,9 +97,17 @@ static void log_field(FILE *f, const struct om_field *field, const void *data)
 	}
 }
 
+static void log_text(const char *text)
+{
+	size_t size = strlen(fake.log), added = strlen(text);
+
+	fake.log = realloc(fake.log, size + added + 1);
+	memcpy(fake.log + size, text, added + 1);
+}
+
 static void log_request(int cmd, const struct om_object *obj, const void *data)
 {
-	size_t size = strlen(fake.log), added = 0;
+	size_t added = 0;
 	char *line = NULL;
 	FILE *f = open_memstream(&line, &added);
 
@@ -109,8 +117,7 @@ static void log_request(int cmd, const struct om_object *obj, const void *data)
 			log_field(f, &obj->field[i], data);
 	fputs("\n", f);
 	fclose(f);
-	fake.log = realloc(fake.log, size + added + 1);
-	memcpy(fake.log + size, line, added + 1);
+	log_text(line);
 	free(line);
 }
 
@@ -363,6 +370,18 @@ int om_nl_do(struct om_nl *nl, int cmd, const struct om_object *obj,
 	if (obj == &om_peer_object)
 		return peer_request(cmd, data, err);
 	return key_request(cmd, data, err);
+}
+
+int om_nl_qdisc(struct om_nl *nl, const char *ifname, const char *kind,
+		struct om_err *err)
+{
+	char line[64];
+
+	(void)nl;
+	snprintf(line, sizeof(line), "qdisc ifname=%s kind=%s\n", ifname, kind);
+	log_text(line);
+	return ++fake.requests == fake.fail_at ?
+	       om_err(err, OM_SYSTEM, "the fake says no") : OM_OK;
 }
 
 int om_nl_get(struct om_nl *nl, int cmd, const struct om_object *obj,

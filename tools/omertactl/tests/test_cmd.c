@@ -125,6 +125,20 @@ static void replace_and_change(void)
 	unit_run_free(&run);
 }
 
+static void no_qdisc(void)
+{
+	struct unit_run run;
+
+	set_up();
+	fake.fail_at = 2;
+	run = unit_main("link add omr7", NULL);
+	unit_ok(run.rc == 2 && !fake_device("omr7") &&
+		CONTAINS(run.err, "link add: omr7: the fake says no (the device was removed again)"),
+		"cmd: a device without its qdisc is removed again", "%s",
+		run.err);
+	unit_run_free(&run);
+}
+
 static void roll_back(void)
 {
 	struct unit_run run;
@@ -199,6 +213,7 @@ void test_cmd(void)
 	long_add();
 	long_add_v6();
 	replace_and_change();
+	no_qdisc();
 	roll_back();
 	set_fails();
 	denied();

@@ -24,10 +24,11 @@ static const struct {
 	const char *message;	/* part of standard error */
 } rows[] = {
 	/* devices */
-	{ 0, "link add omr1", "device-new ifname=omr1\n", NULL },
-	{ 0, "link add dev omr1", "device-new ifname=omr1\n", NULL },
+	{ 0, "link add omr1", "device-new ifname=omr1\nqdisc ifname=omr1 kind=fq_codel\n", NULL },
+	{ 0, "link add dev omr1", "device-new ifname=omr1\nqdisc ifname=omr1 kind=fq_codel\n", NULL },
 	{ 0, "link add omr1 listen-port 51900 fwmark 0xca6c chunk-size 1024 policy percpu percpu-threshold 9000 cpus 0-3,8",
-	  "device-new ifname=omr1 listen-port=51900 fwmark=0xca6c chunk-size=1024 policy=percpu percpu-threshold=9000 cpus=0-3,8\n", NULL },
+	  "device-new ifname=omr1 listen-port=51900 fwmark=0xca6c chunk-size=1024 policy=percpu percpu-threshold=9000 cpus=0-3,8\nqdisc ifname=omr1 kind=fq_codel\n", NULL },
+	{ 0, "link add omr%d", "device-new ifname=omr%d\n", NULL },
 	{ 0, "link set omr0 fwmark off cpus all policy inline listen-port 0",
 	  "device-set ifname=omr0 listen-port=0 fwmark=off policy=inline cpus=all\n", NULL },
 	{ 0, "link set omr0 fwmark 4294967295", "device-set ifname=omr0 fwmark=0xffffffff\n", NULL },

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "wire.h"
 
+#include "../nl.h"
+
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <netlink/genl/ctrl.h>
@@ -193,4 +195,17 @@ const void *wire_sent_attr(uint16_t type, unsigned int n, size_t *len)
 		at += NLA_ALIGN(a->nla_len);
 	}
 	return NULL;
+}
+
+/* Another family; tested where there is a kernel. */
+int __wrap_om_nl_qdisc(struct om_nl *nl, const char *ifname, const char *kind,
+		       struct om_err *err);
+int __wrap_om_nl_qdisc(struct om_nl *nl, const char *ifname, const char *kind,
+		       struct om_err *err)
+{
+	(void)nl;
+	(void)ifname;
+	(void)kind;
+	(void)err;
+	return OM_OK;
 }
