@@ -132,7 +132,7 @@ int omerta_allowedips_reserve(struct list_head *spare, unsigned int n)
 
 	/* An insertion takes the prefix and one glue node at most. */
 	for (n *= 2; n; n--) {
-		node = kzalloc(sizeof(*node), GFP_KERNEL);
+		node = kzalloc(sizeof(*node), GFP_KERNEL_ACCOUNT);
 		if (!node)
 			goto err;
 		list_add(&node->list, &fresh);

@@ -84,6 +84,46 @@ static void peer_kill_keys(struct omerta_peer *peer)
 	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_VM_FORK);
 }
 
+/* The device has its name by now; device_destruct() undoes it. */
+static int device_init(struct net_device *dev)
+{
+	struct omerta_tunnel *tun = netdev_priv(dev);
+	int err = -ENOMEM;
+
+	tun->dev = dev;
+	INIT_LIST_HEAD(&tun->list);
+	mutex_init(&tun->lock);
+	/* A tunnel may run in a tunnel: each queue has a lock class of its own. */
+	lockdep_register_key(&tun->xmit_class);
+	lockdep_set_class(&netdev_get_tx_queue(dev, 0)->_xmit_lock,
+			  &tun->xmit_class);
+	tun->policy = OMERTA_POLICY_AUTO;
+	tun->threshold = DEFAULT_THRESHOLD;
+	xa_init(&tun->peers);
+	omerta_allowedips_init(&tun->allowedips, &tun->lock);
+	init_llist_head(&tun->rx_done);
+	tun->drops = omerta_drops_alloc();
+	if (!tun->drops)
+		goto err_class;
+	err = rhashtable_init(&tun->keys, &omerta_key_params);
+	if (err)
+		goto err_drops;
+	err = omerta_pool_init(&tun->pool, dev->name);
+	if (err)
+		goto err_keys;
+	netif_napi_add(dev, &tun->napi, omerta_rx_poll);
+	netdev_dbg(dev, "device created\n");
+	return 0;
+
+err_keys:
+	rhashtable_destroy(&tun->keys);
+err_drops:
+	free_percpu(tun->drops);
+err_class:
+	lockdep_unregister_key(&tun->xmit_class);
+	return err;
+}
+
 static int device_open(struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
@@ -152,6 +192,7 @@ static void device_uninit(struct net_device *dev)
 }
 
 static const struct net_device_ops netdev_ops = {
+	.ndo_init = device_init,
 	.ndo_open = device_open,
 	.ndo_stop = device_stop,
 	.ndo_uninit = device_uninit,
@@ -201,45 +242,11 @@ static void device_setup(struct net_device *dev)
 	dev->min_mtu = ETH_MIN_MTU;
 	dev->max_mtu = omerta_record_max_plain(0);
 	dev->pcpu_stat_type = NETDEV_PCPU_STAT_TSTATS;
+	dev->priv_destructor = device_destruct;
 	dev->needs_free_netdev = true;
 	SET_NETDEV_DEVTYPE(dev, &device_type);
 	/* ICMP errors are answered along the packet's route. */
 	netif_keep_dst(dev);
-}
-
-static int tunnel_init(struct omerta_tunnel *tun, struct net_device *dev)
-{
-	int err = -ENOMEM;
-
-	tun->dev = dev;
-	INIT_LIST_HEAD(&tun->list);
-	mutex_init(&tun->lock);
-	lockdep_register_key(&tun->xmit_class);
-	tun->policy = OMERTA_POLICY_AUTO;
-	tun->threshold = DEFAULT_THRESHOLD;
-	xa_init(&tun->peers);
-	omerta_allowedips_init(&tun->allowedips, &tun->lock);
-	init_llist_head(&tun->rx_done);
-	tun->drops = omerta_drops_alloc();
-	if (!tun->drops)
-		goto err_class;
-	err = rhashtable_init(&tun->keys, &omerta_key_params);
-	if (err)
-		goto err_drops;
-	err = omerta_pool_init(&tun->pool, dev->name);
-	if (err)
-		goto err_keys;
-	netif_napi_add(dev, &tun->napi, omerta_rx_poll);
-	netdev_dbg(dev, "device created\n");
-	return 0;
-
-err_keys:
-	rhashtable_destroy(&tun->keys);
-err_drops:
-	free_percpu(tun->drops);
-err_class:
-	lockdep_unregister_key(&tun->xmit_class);
-	return err;
 }
 
 static int tunnel_register(struct net_device *dev, struct net *birth)
@@ -247,20 +254,10 @@ static int tunnel_register(struct net_device *dev, struct net *birth)
 	struct omerta_tunnel *tun = netdev_priv(dev);
 	int err;
 
-	err = tunnel_init(tun, dev);
-	if (err)
-		return err;
 	tun->birth = birth;
 	err = register_netdevice(dev);
-	if (err) {
-		device_destruct(dev);
+	if (err)
 		return err;
-	}
-	/* A tunnel may run in a tunnel: each queue has a lock class of its own. */
-	lockdep_set_class(&netdev_get_tx_queue(dev, 0)->_xmit_lock,
-			  &tun->xmit_class);
-	/* Not before, or a failing register_netdevice() would call it too. */
-	dev->priv_destructor = device_destruct;
 	mutex_lock(&tunnels_lock);
 	list_add_tail(&tun->list, &tunnels);
 	mutex_unlock(&tunnels_lock);
@@ -403,6 +400,8 @@ static void __net_exit netns_pre_exit(struct net *net)
 		mutex_lock(&tun->lock);
 		tun->birth = NULL;
 		omerta_udp_close(tun);
+		/* What is on its way finds no socket, and lets go of its route. */
+		omerta_pool_drain(&tun->pool);
 		each_peer(tun, peer_forget_route);
 		mutex_unlock(&tun->lock);
 		netif_carrier_off(tun->dev);

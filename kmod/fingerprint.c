@@ -17,7 +17,7 @@
 static unsigned int key_memory = 1 << 22;
 module_param(key_memory, uint, 0644);
 MODULE_PARM_DESC(key_memory,
-		 "How many installed keys to remember; when full, installs are refused");
+		 "How many installed keys to remember; when full, installs are refused. User namespaces may fill half.");
 
 struct fingerprint {
 	struct rhash_head node;
@@ -52,7 +52,7 @@ static int remember(int kind, const u8 *secret)
 
 	lockdep_assert_held(&fingerprint_lock);
 
-	fp = kmem_cache_zalloc(fingerprint_cache, GFP_KERNEL);
+	fp = kmem_cache_zalloc(fingerprint_cache, GFP_KERNEL_ACCOUNT);
 	if (!fp)
 		return -ENOMEM;
 	fp->value = siphash(secret, OMERTA_SECRET_LEN, &fingerprint_key);
@@ -79,6 +79,8 @@ static void forget(int kind, const u8 *secret)
  * omerta_fingerprint_claim() - take two secrets into use
  * @tx_secret: the send secret
  * @rx_secret: the receive secret
+ * @privileged: whether the claimant has CAP_NET_ADMIN over the machine; others
+ *		may fill half of the memory
  * @extack: says why a claim is refused
  *
  * Context: process context.
@@ -86,8 +88,9 @@ static void forget(int kind, const u8 *secret)
  * full; -ENOMEM.
  */
 int omerta_fingerprint_claim(const u8 *tx_secret, const u8 *rx_secret,
-			     struct netlink_ext_ack *extack)
+			     bool privileged, struct netlink_ext_ack *extack)
 {
+	unsigned int room = READ_ONCE(key_memory) / (privileged ? 1 : 2);
 	int err = 0;
 
 	mutex_lock(&fingerprint_lock);
@@ -97,7 +100,7 @@ int omerta_fingerprint_claim(const u8 *tx_secret, const u8 *rx_secret,
 	} else if (find(RECEIVE, rx_secret)) {
 		NL_SET_ERR_MSG(extack, "rx-secret was installed before; make a fresh key");
 		err = -EEXIST;
-	} else if (atomic_read(&known[SEND].nelems) >= READ_ONCE(key_memory)) {
+	} else if (atomic_read(&known[SEND].nelems) >= room) {
 		NL_SET_ERR_MSG(extack,
 			       "memory of used keys is full; raise module parameter key_memory");
 		err = -ENOSPC;

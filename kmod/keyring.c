@@ -108,7 +108,7 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 {
 	struct omerta_key *key;
 
-	key = kzalloc(sizeof(*key), GFP_KERNEL);
+	key = kzalloc(sizeof(*key), GFP_KERNEL_ACCOUNT);
 	if (!key)
 		return NULL;
 	memcpy(key->tx_secret, config->tx_secret, OMERTA_SECRET_LEN);
@@ -180,7 +180,7 @@ int omerta_keyring_install(struct omerta_keyring *ring,
 		return -EBUSY;
 	}
 	err = omerta_fingerprint_claim(config->tx_secret, config->rx_secret,
-				       extack);
+				       config->privileged, extack);
 	if (err)
 		return err;
 	key = new_key(ring, config);

@@ -47,6 +47,7 @@ struct omerta_key_limits {
  * @rx_secret: receive secret
  * @tx_secret: send secret
  * @activation: when it becomes active
+ * @privileged: whoever installs it has CAP_NET_ADMIN over the machine
  * @limits: when it ends
  */
 struct omerta_key_config {
@@ -55,6 +56,7 @@ struct omerta_key_config {
 	const u8 *rx_secret;
 	const u8 *tx_secret;
 	enum omerta_activation activation;
+	bool privileged;
 	struct omerta_key_limits limits;
 };
 

@@ -78,9 +78,10 @@ static void activated(struct omerta_peer *peer)
 	omerta_nl_flush(peer);
 }
 
-static int key_new(const struct genl_info *info, struct omerta_tunnel *tun)
+static int key_new(const struct genl_info *info, struct omerta_tunnel *tun,
+		   bool privileged)
 {
-	struct omerta_key_config config;
+	struct omerta_key_config config = { .privileged = privileged };
 	struct omerta_peer *peer;
 	int err;
 
@@ -108,7 +109,8 @@ int omerta_nl_key_new_doit(struct sk_buff *skb, struct genl_info *info)
 
 	err = omerta_nl_tunnel_get(info, &ref);
 	if (!err) {
-		err = key_new(info, ref.tun);
+		err = key_new(info, ref.tun,
+			      netlink_capable(skb, CAP_NET_ADMIN));
 		omerta_nl_tunnel_put(&ref);
 	}
 	wipe(info->attrs[OMERTA_A_KEY_RX_SECRET]);

@@ -16,7 +16,7 @@ static int peer_link(struct omerta_peer *peer, struct netlink_ext_ack *extack)
 	struct omerta_tunnel *tun = peer->tun;
 	int err;
 
-	err = xa_insert(&tun->peers, peer->id, peer, GFP_KERNEL);
+	err = xa_insert(&tun->peers, peer->id, peer, GFP_KERNEL_ACCOUNT);
 	if (err == -EBUSY) {
 		NL_SET_ERR_MSG(extack, "a peer with this id exists; use peer-set to change it");
 		return -EEXIST;
@@ -47,13 +47,13 @@ struct omerta_peer *omerta_peer_create(struct omerta_tunnel *tun, u32 id,
 
 	lockdep_assert_held(&tun->lock);
 
-	peer = kzalloc(sizeof(*peer), GFP_KERNEL);
+	peer = kzalloc(sizeof(*peer), GFP_KERNEL_ACCOUNT);
 	if (!peer)
 		return ERR_PTR(-ENOMEM);
 	peer->stats = omerta_peer_stats_alloc();
 	if (!peer->stats)
 		goto err_peer;
-	err = dst_cache_init(&peer->cache, GFP_KERNEL);
+	err = dst_cache_init(&peer->cache, GFP_KERNEL_ACCOUNT);
 	if (err)
 		goto err_stats;
 

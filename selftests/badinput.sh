@@ -157,6 +157,10 @@ table() {
 	2|no peer|omertactl key add o0 peer 9 local-id 5 remote-id 6 rx-key-file s5 tx-key-file s6
 	0||key_memory 0
 	2|memory of used keys is full|omertactl key add o0 peer 1 local-id 5 remote-id 6 rx-key-file s5 tx-key-file s6
+	0||key_memory 60
+	2|memory of used keys is full|unshare -Urn bash fill.sh
+	0||omertactl key add o0 peer 1 local-id 5 remote-id 6 rx-key-file s30 tx-key-file s31
+	0||omertactl key del o0 peer 1 local-id 5
 	0||key_memory 4194304
 	2|no key with this local-id|omertactl key activate o0 peer 1 local-id 77
 	2|no key with this local-id|omertactl key retire o0 peer 1 local-id 77
@@ -318,7 +322,7 @@ make_files() {
 	local i
 
 	umask 077
-	for i in {1..29}; do
+	for i in {1..31}; do
 		head -c 32 /dev/urandom | base64 >"s$i"
 	done
 	head -c 32 /dev/zero | base64 >zero
@@ -326,9 +330,24 @@ make_files() {
 	head -c 33 /dev/urandom | base64 >long
 	echo 'no base64 at all, is it?' >noise
 	umask 022
+	write_fill
 	chmod 755 .
 	# Where nobody may run it.
 	cp "$HERE/nl.py" .
+}
+
+# Whoever rules a user namespace of his own uses up his half of the memory.
+write_fill() {
+	cat >fill.sh <<-'END'
+		omertactl link add u0
+		omertactl peer add u0 id 1
+		for ((i = 1; i < 100; i++)); do
+			omertactl key add u0 peer 1 local-id "$i" remote-id "$i" \
+				rx-key-file <(head -c 32 /dev/urandom | base64) \
+				tx-key-file <(head -c 32 /dev/urandom | base64) || exit
+			omertactl key del u0 peer 1 local-id "$i"
+		done
+	END
 }
 
 # Another program's socket at port 51999.

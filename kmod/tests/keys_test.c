@@ -38,7 +38,7 @@ void omerta_event_send(struct net_device *dev, const struct omerta_event *ev)
 }
 
 int omerta_fingerprint_claim(const u8 *tx_secret, const u8 *rx_secret,
-			     struct netlink_ext_ack *extack)
+			     bool privileged, struct netlink_ext_ack *extack)
 {
 	fix.claims += !fix.refuse;
 	return fix.refuse;

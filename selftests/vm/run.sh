@@ -185,13 +185,16 @@ boot_clone() {
 	local end=$((SECONDS + TIMEOUT))
 
 	{
-		until grep -qx 'clone me' "$work/seen" || ((SECONDS > end)); do
+		until grep -qx 'clone me' "$work/seen"; do
+			[[ ! -s $work/status ]] && ((SECONDS < end)) || exit
 			sleep 0.2
 		done
 		echo "migrate \"exec:cat >$work/memory\""
 		echo quit
 	} | run_guest -monitor stdio -device vmgenid,guid=11111111-2222-3333-4444-555555555555 \
 		>"$work/monitor" || return
+	# It ended without asking for it.
+	[[ -e $work/memory ]] || return 0
 	run_guest -device vmgenid,guid=66666666-7777-8888-9999-aaaaaaaaaaaa \
 		-incoming "exec:cat $work/memory" </dev/null
 }
