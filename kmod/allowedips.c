@@ -11,7 +11,8 @@
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
-#include <linux/unaligned.h>
+
+#include "compat.h"
 
 /**
  * struct omerta_allowedips_node - a prefix in the trie
@@ -132,7 +133,7 @@ int omerta_allowedips_reserve(struct list_head *spare, unsigned int n)
 
 	/* An insertion takes the prefix and one glue node at most. */
 	for (n *= 2; n; n--) {
-		node = kzalloc(sizeof(*node), GFP_KERNEL_ACCOUNT);
+		node = kzalloc_obj(*node, GFP_KERNEL_ACCOUNT);
 		if (!node)
 			goto err;
 		list_add(&node->list, &fresh);

@@ -1,27 +1,73 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All that knows older kernels; the sources are written for the newest.
- * Functions whose parameters changed are told apart by their type.
+ * All that knows older kernels; the sources are written for the newest. What a
+ * kernel has is told by macros, by the types of functions, or by OMERTA_HAVE_*
+ * (compat.probes): versions do not tell, as stable kernels take features back.
  */
 #ifndef _OMERTA_COMPAT_H
 #define _OMERTA_COMPAT_H
 
+#if __has_include(<linux/unaligned.h>)
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+#include <linux/slab.h>
+
+#ifndef kzalloc_obj
+#define kzalloc_obj(obj, gfp)	kzalloc(sizeof(obj), gfp)
+#endif
+
+/* The leaves, which are built in user space as well, want no more than that. */
+#ifdef __KERNEL__
+
+#if __has_include(<crypto/utils.h>)
+#include <crypto/utils.h>
+#else
+#include <crypto/algapi.h>
+#endif
+#include <linux/netdevice.h>
 #include <linux/timer.h>
-#include <linux/version.h>
 #include <linux/workqueue.h>
+#include <net/genetlink.h>
+#include <net/ip6_route.h>
+#include <net/ip_tunnels.h>
+#include <net/route.h>
 #include <net/rtnetlink.h>
 #include <net/udp_tunnel.h>
+
+#include <uapi/linux/omerta.h>
 
 #ifndef timer_container_of
 #define timer_container_of from_timer
 #endif
 
-#ifndef NL_ASSERT_CTX_FITS
-#define NL_ASSERT_CTX_FITS NL_ASSERT_DUMP_CTX_FITS
+#ifndef OMERTA_HAVE_WQ_PERCPU
+#define WQ_PERCPU	0
 #endif
 
+#ifndef OMERTA_HAVE_DROP_TUNNEL_ECN
+#define SKB_DROP_REASON_IP_TUNNEL_ECN	SKB_DROP_REASON_NOT_SPECIFIED
+#endif
+
+#ifndef dst_rtable
+#define dst_rtable(entry)	container_of(entry, struct rtable, dst)
+#endif
+
+/*
+ * Devices
+ */
+
+#ifdef OMERTA_HAVE_NEWLINK_PARAMS
+#define OMERTA_NEWLINK(name, fn)					\
+	static int name(struct net_device *dev,				\
+			struct rtnl_newlink_params *p,			\
+			struct netlink_ext_ack *extack)			\
+	{								\
+		return fn(dev, p, extack);				\
+	}
+#else
 /* Before 6.15 newlink had its parameters one by one. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
 struct rtnl_newlink_params {
 	struct net *src_net;
 };
@@ -40,29 +86,227 @@ static inline struct net *rtnl_newlink_link_net(struct rtnl_newlink_params *p)
 									\
 		return fn(dev, &p, extack);				\
 	}
-#else
-#define OMERTA_NEWLINK(name, fn)					\
-	static int name(struct net_device *dev,				\
-			struct rtnl_newlink_params *p,			\
-			struct netlink_ext_ack *extack)			\
-	{								\
-		return fn(dev, p, extack);				\
-	}
+#endif
+
+#ifndef OMERTA_HAVE_NETDEV_GET_BY_INDEX
+static inline struct net_device *
+netdev_get_by_index(struct net *net, int ifindex, netdevice_tracker *tracker,
+		    gfp_t gfp)
+{
+	struct net_device *dev = dev_get_by_index(net, ifindex);
+
+	if (dev)
+		netdev_tracker_alloc(dev, tracker, gfp);
+	return dev;
+}
+
+static inline struct net_device *
+netdev_get_by_name(struct net *net, const char *name,
+		   netdevice_tracker *tracker, gfp_t gfp)
+{
+	struct net_device *dev = dev_get_by_name(net, name);
+
+	if (dev)
+		netdev_tracker_alloc(dev, tracker, gfp);
+	return dev;
+}
+#endif
+
+#ifndef for_each_netdev_dump
+/* The device with the least index from @ifindex on; RTNL is held. */
+static inline struct net_device *omerta_netdev_from(struct net *net,
+						    unsigned long *ifindex)
+{
+	struct net_device *dev, *found = NULL;
+
+	for_each_netdev(net, dev)
+		if (dev->ifindex >= *ifindex &&
+		    (!found || dev->ifindex < found->ifindex))
+			found = dev;
+	if (found)
+		*ifindex = found->ifindex;
+	return found;
+}
+
+#define for_each_netdev_dump(net, d, ifindex)				\
+	for (; ((d) = omerta_netdev_from(net, &(ifindex))); (ifindex)++)
 #endif
 
 /*
- * udp_tunnel_xmit_skb() and its IPv6 sister got their flags in 6.17;
- * udp_tunnel6_dst_lookup() took the struct socket before 7.2. The type of the
- * function chooses among helpers, which get it as a pointer; a helper of the
- * wrong type is compiled, but not called.
+ * Generic netlink
+ */
+
+#ifndef NL_ASSERT_CTX_FITS
+#define NL_ASSERT_CTX_FITS(type)					\
+	BUILD_BUG_ON(sizeof(type) > sizeof_field(struct netlink_callback, ctx))
+#endif
+
+#ifndef OMERTA_HAVE_NLA_CONST_RANGE
+#undef NLA_POLICY_FULL_RANGE
+#define NLA_POLICY_FULL_RANGE(tp, _range) {				\
+	.type = NLA_ENSURE_UINT_OR_BINARY_TYPE(tp),			\
+	.validation_type = NLA_VALIDATE_RANGE_PTR,			\
+	.range = (struct netlink_range_validation *)(_range),		\
+}
+#endif
+
+#ifndef OMERTA_HAVE_NLA_UINT
+/* Of either width they are sent, but taken in the greater one only. */
+#define NLA_UINT	NLA_U64
+
+static inline int nla_put_uint(struct sk_buff *skb, int attr, u64 value)
+{
+	if (value == (u32)value)
+		return nla_put_u32(skb, attr, value);
+	return nla_put(skb, attr, sizeof(value), &value);
+}
+
+static inline u64 nla_get_uint(const struct nlattr *nla)
+{
+	return nla_get_u64(nla);
+}
+#endif
+
+#ifndef OMERTA_HAVE_GENL_INFO_DUMP
+static inline struct net *omerta_genl_info_net(const struct genl_info *info)
+{
+	return read_pnet(&info->_net);
+}
+
+#define genl_info_net	omerta_genl_info_net
+
+/* Lives as long as the block that it is called in. */
+#define genl_info_dump(cb)						\
+	(&(const struct genl_info) {					\
+		.snd_seq = (cb)->nlh->nlmsg_seq,			\
+		.snd_portid = NETLINK_CB((cb)->skb).portid,		\
+		.genlhdr = nlmsg_data((cb)->nlh),			\
+		.attrs = genl_dumpit_info(cb)->attrs,			\
+		._net = { .net = sock_net((cb)->skb->sk) },		\
+		.extack = (cb)->extack,					\
+	})
+
+#define genlmsg_iput(skb, info)						\
+	genlmsg_put(skb, (info)->snd_portid, (info)->snd_seq,		\
+		    &omerta_nl_family, 0, (info)->genlhdr->cmd)
+#endif
+
+#ifndef OMERTA_HAVE_GENL_SPLIT_OPS
+/*
+ * The op table has an entry for each way of a command; these kernels want one
+ * for both, with one policy, and a full message of a dump told by its length.
+ */
+#define genl_split_ops	genl_ops
+#define split_ops	ops
+#define n_split_ops	n_ops
+
+#define OMERTA_CMDS	(OMERTA_CMD_MAX + 1)
+
+static inline int (**omerta_dumpits(void))(struct sk_buff *skb,
+					   struct netlink_callback *cb)
+{
+	static int (*dumpits[OMERTA_CMDS])(struct sk_buff *skb,
+					   struct netlink_callback *cb);
+
+	return dumpits;
+}
+
+static inline int omerta_dumpit(struct sk_buff *skb,
+				struct netlink_callback *cb)
+{
+	const struct genlmsghdr *hdr = nlmsg_data(cb->nlh);
+	int err = omerta_dumpits()[hdr->cmd](skb, cb);
+
+	return !err || err == -EMSGSIZE ? skb->len : err;
+}
+
+static inline int omerta_genl_register(struct genl_family *family)
+{
+	static struct genl_ops merged[OMERTA_CMDS];
+	unsigned int i, n = 0;
+
+	for (i = 0; i < family->n_ops; i++) {
+		const struct genl_ops *op = &family->ops[i];
+
+		if (op->dumpit)
+			omerta_dumpits()[op->cmd] = op->dumpit;
+		/* The second way of the command before. */
+		if (n && merged[n - 1].cmd == op->cmd)
+			n--;
+		else
+			merged[n] = *op;
+		if (op->dumpit)
+			merged[n].dumpit = omerta_dumpit;
+		/* The core finds out which ways there are. */
+		merged[n++].flags &= ~(GENL_CMD_CAP_DO | GENL_CMD_CAP_DUMP);
+	}
+	family->ops = merged;
+	family->n_ops = n;
+	return genl_register_family(family);
+}
+
+#define genl_register_family	omerta_genl_register
+#endif
+
+/*
+ * Outer routes and datagrams
+ */
+
+#if __has_include(<net/ipv6_stubs.h>)
+#include <net/ipv6_stubs.h>
+#define omerta_ip6_dst_lookup_flow	ipv6_stub->ipv6_dst_lookup_flow
+#else
+#define omerta_ip6_dst_lookup_flow	ip6_dst_lookup_flow
+#endif
+
+/* For kernels where udp_tunnel6_dst_lookup() takes no key and no cache. */
+static inline struct dst_entry *
+omerta_dst_lookup6(struct sk_buff *skb, struct net_device *dev,
+		   struct net *net, struct sock *sk, int oif,
+		   struct in6_addr *saddr, const struct ip_tunnel_key *key,
+		   __be16 sport, __be16 dport, u8 dsfield,
+		   struct dst_cache *cache)
+{
+	struct flowi6 fl6 = {
+		.flowi6_mark = skb->mark,
+		.flowi6_proto = IPPROTO_UDP,
+		.flowi6_oif = oif,
+		.flowlabel = ip6_make_flowinfo(dsfield, key->label),
+		.daddr = key->u.ipv6.dst,
+		.saddr = key->u.ipv6.src,
+		.fl6_dport = dport,
+		.fl6_sport = sport,
+	};
+	struct dst_entry *dst = dst_cache_get_ip6(cache, saddr);
+
+	if (dst)
+		return dst;
+	dst = omerta_ip6_dst_lookup_flow(net, sk, &fl6, NULL);
+	if (IS_ERR(dst))
+		return ERR_PTR(-ENETUNREACH);
+	if (dst->dev == dev) {
+		dst_release(dst);
+		return ERR_PTR(-ELOOP);
+	}
+	dst_cache_set_ip6(cache, dst, &fl6.saddr);
+	*saddr = fl6.saddr;
+	return dst;
+}
+
+/*
+ * udp_tunnel_xmit_skb() and its IPv6 sister got their flags in 6.17; the latter
+ * returned an int long before. udp_tunnel6_dst_lookup() took the struct socket
+ * before 7.2, and other things before 6.8. The type of the function chooses
+ * among helpers, which get it as a pointer; a helper of the wrong type is
+ * compiled, but not called.
  */
 #define OMERTA_XMIT4_ARGS						\
 	struct rtable *, struct sock *, struct sk_buff *, __be32, __be32, \
 	__u8, __u8, __be16, __be16, __be16, bool, bool
-#define OMERTA_XMIT6_ARGS						\
+#define OMERTA_XMIT6_ARGS(addr)						\
 	struct dst_entry *, struct sock *, struct sk_buff *,		\
-	struct net_device *, const struct in6_addr *,			\
-	const struct in6_addr *, __u8, __u8, __be32, __be16, __be16, bool
+	struct net_device *, addr, addr, __u8, __u8, __be32, __be16,	\
+	__be16, bool
 #define OMERTA_LOOKUP6_ARGS(socket_type)				\
 	struct sk_buff *, struct net_device *, struct net *,		\
 	socket_type *, int, struct in6_addr *,				\
@@ -71,8 +315,14 @@ static inline struct net *rtnl_newlink_link_net(struct rtnl_newlink_params *p)
 
 typedef void (*omerta_xmit4_old)(OMERTA_XMIT4_ARGS);
 typedef void (*omerta_xmit4_new)(OMERTA_XMIT4_ARGS, u16);
-typedef void (*omerta_xmit6_old)(OMERTA_XMIT6_ARGS);
-typedef void (*omerta_xmit6_new)(OMERTA_XMIT6_ARGS, u16);
+typedef int (*omerta_xmit6_int)(OMERTA_XMIT6_ARGS(struct in6_addr *));
+typedef void (*omerta_xmit6_old)(OMERTA_XMIT6_ARGS(const struct in6_addr *));
+typedef void (*omerta_xmit6_new)(OMERTA_XMIT6_ARGS(const struct in6_addr *),
+				 u16);
+typedef struct dst_entry *
+(*omerta_lookup6_info)(struct sk_buff *, struct net_device *, struct net *,
+		       struct socket *, struct in6_addr *,
+		       const struct ip_tunnel_info *, u8, bool);
 typedef struct dst_entry *
 (*omerta_lookup6_old)(OMERTA_LOOKUP6_ARGS(struct socket));
 typedef struct dst_entry *
@@ -99,6 +349,20 @@ omerta_call_xmit4_new(void *fn, struct rtable *rt, struct sock *sk,
 }
 
 static inline void
+omerta_call_xmit6_int(void *fn, struct dst_entry *dst, struct sock *sk,
+		      struct sk_buff *skb, struct net_device *dev,
+		      const struct in6_addr *saddr,
+		      const struct in6_addr *daddr, u8 prio, u8 ttl,
+		      __be32 label, __be16 sport, __be16 dport, bool nocheck,
+		      u16 flags)
+{
+	/* It does not change the addresses. */
+	((omerta_xmit6_int)fn)(dst, sk, skb, dev, (struct in6_addr *)saddr,
+			       (struct in6_addr *)daddr, prio, ttl, label,
+			       sport, dport, nocheck);
+}
+
+static inline void
 omerta_call_xmit6_old(void *fn, struct dst_entry *dst, struct sock *sk,
 		      struct sk_buff *skb, struct net_device *dev,
 		      const struct in6_addr *saddr,
@@ -120,6 +384,17 @@ omerta_call_xmit6_new(void *fn, struct dst_entry *dst, struct sock *sk,
 {
 	((omerta_xmit6_new)fn)(dst, sk, skb, dev, saddr, daddr, prio, ttl,
 			       label, sport, dport, nocheck, flags);
+}
+
+static inline struct dst_entry *
+omerta_call_lookup6_info(void *fn, struct sk_buff *skb, struct net_device *dev,
+			 struct net *net, struct sock *sk, int oif,
+			 struct in6_addr *saddr,
+			 const struct ip_tunnel_key *key, __be16 sport,
+			 __be16 dport, u8 dsfield, struct dst_cache *cache)
+{
+	return omerta_dst_lookup6(skb, dev, net, sk, oif, saddr, key, sport,
+				  dport, dsfield, cache);
 }
 
 static inline struct dst_entry *
@@ -153,12 +428,16 @@ omerta_call_lookup6_new(void *fn, struct sk_buff *skb, struct net_device *dev,
 #define udp_tunnel6_xmit_skb(...)					\
 	_Generic(&(udp_tunnel6_xmit_skb),				\
 		 omerta_xmit6_new: omerta_call_xmit6_new,		\
-		 omerta_xmit6_old: omerta_call_xmit6_old)		\
+		 omerta_xmit6_old: omerta_call_xmit6_old,		\
+		 omerta_xmit6_int: omerta_call_xmit6_int)		\
 		(udp_tunnel6_xmit_skb, __VA_ARGS__)
 #define udp_tunnel6_dst_lookup(...)					\
 	_Generic(&(udp_tunnel6_dst_lookup),				\
 		 omerta_lookup6_new: omerta_call_lookup6_new,		\
-		 omerta_lookup6_old: omerta_call_lookup6_old)		\
+		 omerta_lookup6_old: omerta_call_lookup6_old,		\
+		 omerta_lookup6_info: omerta_call_lookup6_info)		\
 		(udp_tunnel6_dst_lookup, __VA_ARGS__)
+
+#endif /* __KERNEL__ */
 
 #endif /* _OMERTA_COMPAT_H */

@@ -6,10 +6,10 @@
 
 #include "keys.h"
 
-#include <crypto/utils.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
+#include "compat.h"
 #include "event.h"
 #include "fingerprint.h"
 #include "key_state.h"
@@ -108,7 +108,7 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 {
 	struct omerta_key *key;
 
-	key = kzalloc(sizeof(*key), GFP_KERNEL_ACCOUNT);
+	key = kzalloc_obj(*key, GFP_KERNEL_ACCOUNT);
 	if (!key)
 		return NULL;
 	memcpy(key->tx_secret, config->tx_secret, OMERTA_SECRET_LEN);
@@ -231,7 +231,7 @@ int omerta_keyring_activate(struct omerta_keyring *ring, u32 local_id,
 		err = -EALREADY;
 	} else if (key->state != OMERTA_KEY_STATE_INSTALLED) {
 		NL_SET_ERR_MSG(extack,
-			       "the key is retired or dead; a key is activated once, install a fresh one");
+			       "the key is retired or dead; install a fresh one");
 		err = -EINVAL;
 	} else {
 		omerta_key_activate(key);

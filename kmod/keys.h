@@ -16,9 +16,9 @@
 /* Dead keys count too, but make room for new ones. */
 #define OMERTA_KEYS_PER_PEER		8
 
-#define OMERTA_SOFT_RECORDS		(1ULL << 48)
-#define OMERTA_SOFT_AUTH_FAILURES	(1ULL << 33)
-#define OMERTA_HARD_AUTH_FAILURES	(1ULL << 34)
+#define OMERTA_SOFT_RECORDS		BIT_ULL(48)
+#define OMERTA_SOFT_AUTH_FAILURES	BIT_ULL(33)
+#define OMERTA_HARD_AUTH_FAILURES	BIT_ULL(34)
 
 /**
  * struct omerta_key_limits - when a key ends
@@ -131,7 +131,7 @@ struct omerta_key {
  * @peer_id: the peer, for events
  */
 struct omerta_keyring {
-	spinlock_t lock;
+	spinlock_t lock; /* of all states */
 	struct list_head keys;
 	struct omerta_key __rcu *active;
 	struct omerta_key *latest;

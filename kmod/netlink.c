@@ -6,6 +6,7 @@
 
 #include <linux/netdevice.h>
 
+#include "compat.h"
 #include "device.h"
 #include "netlink_util.h"
 #include "tx.h"

@@ -11,6 +11,8 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
+#include "compat.h"
+
 static int peer_link(struct omerta_peer *peer, struct netlink_ext_ack *extack)
 {
 	struct omerta_tunnel *tun = peer->tun;
@@ -47,7 +49,7 @@ struct omerta_peer *omerta_peer_create(struct omerta_tunnel *tun, u32 id,
 
 	lockdep_assert_held(&tun->lock);
 
-	peer = kzalloc(sizeof(*peer), GFP_KERNEL_ACCOUNT);
+	peer = kzalloc_obj(*peer, GFP_KERNEL_ACCOUNT);
 	if (!peer)
 		return ERR_PTR(-ENOMEM);
 	peer->stats = omerta_peer_stats_alloc();

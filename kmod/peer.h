@@ -84,10 +84,10 @@ struct omerta_peer {
 	bool dead;
 	struct omerta_allowedips_owner allowed;
 	struct omerta_keyring ring;
-	spinlock_t endpoint_lock;
+	spinlock_t endpoint_lock; /* of @endpoint and @cache */
 	struct omerta_endpoint endpoint;
 	struct dst_cache cache;
-	spinlock_t tx_lock;
+	spinlock_t tx_lock; /* of all that stages */
 	struct sk_buff_head stage;
 	unsigned long stage_since;
 	enum omerta_drop stage_why;

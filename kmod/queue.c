@@ -8,6 +8,8 @@
 
 #include <linux/percpu.h>
 
+#include "compat.h"
+
 /* Jobs of one CPU that others may have offered to it. */
 #define RING_SIZE	1024
 

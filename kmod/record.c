@@ -9,7 +9,8 @@
 #include <linux/errno.h>
 #include <linux/math.h>
 #include <linux/string.h>
-#include <linux/unaligned.h>
+
+#include "compat.h"
 
 #define IPV4_HDR_MIN	20
 #define IPV6_HDR_LEN	40

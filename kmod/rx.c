@@ -15,6 +15,7 @@
 #include <net/ipv6.h>
 
 #include "buf.h"
+#include "compat.h"
 #include "peer.h"
 #include "record.h"
 #include "tx.h"
@@ -326,7 +327,7 @@ static struct rx_burst *parse(struct omerta_tunnel *tun, struct sk_buff *skb,
 	*why = OMERTA_DROP_RX_DROP_NOMEM;
 	if (skb_linearize(skb))
 		return NULL;
-	burst = kzalloc(sizeof(*burst), GFP_ATOMIC | __GFP_NOWARN);
+	burst = kzalloc_obj(*burst, GFP_ATOMIC | __GFP_NOWARN);
 	if (!burst)
 		return NULL;
 	*why = OMERTA_DROP_RX_DROP_MALFORMED;

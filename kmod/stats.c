@@ -7,6 +7,8 @@
 #include <linux/netdevice.h>
 #include <net/dropreason.h>
 
+#include "compat.h"
+
 static_assert(OMERTA_DROPS == OMERTA_A_DEVICE_STATS_MAX -
 			      OMERTA_A_DEVICE_STATS_RX_DROP_MALFORMED + 1);
 

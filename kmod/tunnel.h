@@ -46,7 +46,7 @@ enum omerta_family { OMERTA_V4, OMERTA_V6, OMERTA_FAMILIES };
 struct omerta_tunnel {
 	struct net_device *dev;
 	struct list_head list;
-	struct mutex lock;
+	struct mutex lock; /* of the configuration */
 	struct net *birth;
 	unsigned int generation;
 	bool dying;

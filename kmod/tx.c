@@ -18,6 +18,7 @@
 #include <net/ipv6.h>
 
 #include "buf.h"
+#include "compat.h"
 #include "record.h"
 #include "udp.h"
 
@@ -217,7 +218,7 @@ static struct tx_burst *burst_alloc(struct omerta_peer *peer, u32 plain_len)
 {
 	struct tx_burst *burst;
 
-	burst = kzalloc(sizeof(*burst), GFP_ATOMIC | __GFP_NOWARN);
+	burst = kzalloc_obj(*burst, GFP_ATOMIC | __GFP_NOWARN);
 	if (!burst)
 		return NULL;
 	omerta_record_layout(&burst->layout, plain_len, peer->tun->class);

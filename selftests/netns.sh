@@ -284,6 +284,8 @@ test_source_filter() {
 }
 
 test_several_peers() {
+	local drops
+
 	make_ns a b c
 	make_veth a b
 	make_veth a c
@@ -307,7 +309,9 @@ test_several_peers() {
 	on a omertactl peer set omr0 peer c allowed-ips +10.9.7.0/24
 	moves_to c
 	on a omertactl peer del omr0 peer c
+	drops=$(dev_stat a tx-drop-no-peer)
 	no_ping a 10.9.7.1
+	is "$((drops + 1))" dev_stat a tx-drop-no-peer
 	pings a 10.9.0.2
 }
 
@@ -584,6 +588,9 @@ created() {
 test_balance() {
 	local what
 
+	# What earlier tests left may still be on its way out.
+	timeout "$WAIT" modprobe -r omerta
+	modprobe omerta
 	dmesg -C
 	echo 'module omerta +p' >/sys/kernel/debug/dynamic_debug/control
 	make_both

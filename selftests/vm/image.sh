@@ -7,11 +7,12 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 main() {
-	local kver=$1 arch=$2 out=$3 dir root
+	local out=$3 dir root
 
-	"$VM_DIR/kernel.sh" "$kver" "$arch"
-	dir=$CACHE/kernels/$kver-$arch
-	root=$("$VM_DIR/rootfs.sh" "$arch")
+	KVER=$1 ARCH=$2
+	"$VM_DIR/kernel.sh" "$KVER" "$ARCH"
+	dir=$CACHE/kernels/$KVER-$ARCH
+	root=$("$VM_DIR/rootfs.sh" "$ARCH")
 	release=$(<"$dir/stamp")
 	stage=$(mktemp -d)
 	trap 'rm -rf "$stage"' EXIT
@@ -34,7 +35,7 @@ stage_modules() {
 		else
 			say "left out, as it was built for another kernel: $ko"
 		fi
-	done < <(find "$TOP_DIR/kmod" -name '*.ko' 2>/dev/null)
+	done < <(find "$TOP_DIR/build/$KVER-$ARCH/kmod" -name '*.ko' 2>/dev/null)
 	ln -s "$dir/modules/usr/lib/modules/$release/kernel" "$mods/kernel"
 	depmod -b "$stage/usr" "$release"
 	rm "$mods/kernel"

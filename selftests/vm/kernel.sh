@@ -6,9 +6,10 @@
 # Nothing on the host changes: apt runs on a private state.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
+. "$VM_DIR/apt.sh"
 
 # What the tests can use; the rest of the tree would only slow down the boot.
-MODULE_DIRS=(arch crypto lib net drivers/net drivers/char/hw_random)
+MODULE_DIRS=(arch crypto lib net drivers/net drivers/char drivers/virtio)
 
 main() {
 	local kver=$1 arch=$2
@@ -34,7 +35,7 @@ main() {
 find_row() {
 	local kver host
 
-	while read -r kver host SUITES IMAGE HEADERS; do
+	while read -r kver host SUITES IMAGE HEADERS _; do
 		[[ $kver == "$1" ]] || continue
 		[[ $host != "$(host_codename)" && $host != '*' ]] || return 0
 	done <"$VM_DIR/kernels.tsv"
@@ -44,12 +45,13 @@ find_row() {
 fetch() {
 	local dir=$1 arch=$2 deb packages
 
-	configure_apt "$dir/apt" "$arch"
+	configure_apt "$dir/apt" "$arch" "$SUITES"
 	quietly private_apt get update
 	mapfile -t packages < <(resolve "$arch")
-	((${#packages[@]} == 4)) || die "cannot resolve $IMAGE-$arch: got ${packages[*]}"
+	((${#packages[@]} >= 4)) || die "cannot resolve $IMAGE-$arch: got ${packages[*]}"
 	(cd "$dir/apt" && quietly private_apt get download "${packages[@]}")
-	for deb in "$dir"/apt/linux-image-*.deb; do
+	for deb in "$dir"/apt/linux-{image,base,binary,modules}-*.deb; do
+		[[ -e $deb ]] || continue
 		dpkg-deb -x "$deb" "$dir/image"
 	done
 	for deb in "$dir"/apt/linux-{headers,kbuild}-*.deb; do
@@ -57,60 +59,19 @@ fetch() {
 	done
 }
 
-# A file given with -c is read last, so it can also clear what the host sets
-# (hooks, further indices).
-configure_apt() {
-	local apt=$1 arch=$2 suites
-
-	IFS=, read -ra suites <<<"$SUITES"
-	mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/parts"
-	: >"$apt/status"
-	source_lines "${suites[@]}" >"$apt/sources.list"
-	cat >"$apt/apt.conf" <<-END
-		#clear APT::Architectures;
-		#clear APT::Update;
-		#clear DPkg::Post-Invoke;
-		#clear Acquire::IndexTargets::deb::DEP-11;
-		#clear Acquire::IndexTargets::deb::DEP-11-icons-small;
-		#clear Acquire::IndexTargets::deb::DEP-11-icons;
-		#clear Acquire::IndexTargets::deb::DEP-11-icons-large;
-		#clear Acquire::IndexTargets::deb::CNF;
-		APT::Architecture "$(dpkg --print-architecture)";
-		APT::Architectures { "$(dpkg --print-architecture)"; "$arch"; };
-		APT::Sandbox::User "$(id -un)";
-		Acquire::Languages "none";
-		Dir::State::lists "$apt/lists";
-		Dir::State::status "$apt/status";
-		Dir::Cache "$apt";
-		Dir::Etc::sourcelist "$apt/sources.list";
-		Dir::Etc::sourceparts "$apt/parts";
-	END
-	APT_CONF=$apt/apt.conf
-}
-
-# private_apt get|cache ARGS...
-private_apt() {
-	local tool=apt-$1
-
-	shift
-	"$tool" -q -c "$APT_CONF" "$@"
-}
-
-# The four packages behind the two metapackages. common has no architecture;
-# kbuild holds programs, so it is the host's.
+# The packages behind the two metapackages. Newer images are in parts. common has
+# no architecture; kbuild holds programs, so it is the host's.
 resolve() {
-	local arch=$1 headers
+	local arch=$1 image headers
 
-	depends "$IMAGE-$arch:$arch" 'linux-image-[0-9]'
+	image=$(depends "$IMAGE-$arch:$arch" 'linux-image-[0-9]')
+	echo "$image"
+	all_depends "$image" '<?linux-(base|binary|modules)-[0-9]' |
+		sed 's/^<linux-binary-\(.*\)>/linux-binary-unsigned-\1/'
 	headers=$(depends "$HEADERS-$arch:$arch" 'linux-headers-[0-9]')
 	echo "$headers"
 	for_host "$(depends "$headers" '<?linux-headers-[0-9].*-common')"
 	for_host "$(depends "$headers" 'linux-kbuild-[0-9]')"
-}
-
-depends() {
-	private_apt cache depends --important "$1" |
-		awk -v want="^$2" '$1 == "Depends:" && $2 ~ want && !n++ { print $2 }'
 }
 
 # apt-cache shows a package of no architecture as <NAME:ARCH> from afar.
@@ -121,15 +82,17 @@ for_host() {
 }
 
 # modules/usr/lib/modules, as the guest's /usr is merged; also packed, as a part
-# of the guest's image that never changes.
+# of the guest's image that never changes. Kernel and configuration are beside
+# the modules, or in /boot with the release in their names.
 install_image() {
 	local dir=$1 from to sub
 
-	RELEASE=$(basename "$dir"/image/boot/vmlinuz-*)
-	RELEASE=${RELEASE#vmlinuz-}
-	cp "$dir/image/boot/vmlinuz-$RELEASE" "$dir/vmlinuz"
-	cp "$dir/image/boot/config-$RELEASE" "$dir/config"
-	from=$(find "$dir/image" -type d -path "*/lib/modules/$RELEASE")
+	from=$(find "$dir/image" -type d -path '*/lib/modules/[0-9]*' -prune)
+	RELEASE=${from##*/}
+	for sub in vmlinuz config; do
+		cp "$from/$sub" "$dir/$sub" 2>/dev/null ||
+			cp "$dir/image/boot/$sub-$RELEASE" "$dir/$sub"
+	done
 	to=$dir/modules/usr/lib/modules/$RELEASE
 	mkdir -p "$to"
 	cp "$from"/modules.{order,builtin*} "$to"

@@ -4,8 +4,6 @@
 
 KERNEL ?= 6.12
 ARCH_DEB ?= amd64
-VM_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/omerta
-KBUILD_DIR = $(VM_CACHE)/kernels/$(KERNEL)-$(ARCH_DEB)/build
 export KERNEL ARCH_DEB
 
 .PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check
@@ -20,7 +18,7 @@ vm-rootfs: vm-deps
 	@selftests/vm/rootfs.sh $(ARCH_DEB)
 
 vm-modules: vm-kernel
-	$(MAKE) -C $(KBUILD_DIR) M=$(CURDIR)/kmod W=1 modules
+	@selftests/vm/modules.sh $(KERNEL) $(ARCH_DEB) $(if $(KCFLAGS),KCFLAGS=$(KCFLAGS))
 
 vm-shell: vm-modules
 	@selftests/vm/run.sh -k $(KERNEL) -a $(ARCH_DEB) -i

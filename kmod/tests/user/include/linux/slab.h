@@ -7,6 +7,7 @@
 #include <linux/types.h>
 
 #define GFP_KERNEL		0
+#define GFP_KERNEL_ACCOUNT	0
 
 #define kmalloc(n, gfp)		((void)(gfp), malloc(n))
 #define kzalloc(n, gfp)		((void)(gfp), calloc(1, n))

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# modules.sh KVER ARCH [MAKE-ARGUMENT...]: builds the modules for a kernel in the
+# cache, in a copy of the sources at build/KVER-ARCH, so that the objects of
+# several kernels do not get in each other's way.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+main() {
+	local kver=$1 arch=$2 copy=$TOP_DIR/build/$1-$2 dir=$CACHE/kernels/$1-$2 cmd
+	local suite
+
+	mkdir -p "$copy"
+	(cd "$TOP_DIR" && find kmod include \( -name '*.[ch]' -o -name Kbuild -o \
+		-name '*.probes' -o -name '*.sh' \) ! -name '*.mod.c' -print0 |
+		xargs -0 cp -pu --parents -t "$copy")
+	cmd=(make -C "$dir/build" "M=$copy/kmod" "W=1" "${@:3}")
+	[[ $arch != arm64 || -e $dir/built ]] ||
+		cmd+=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-)
+	suite=$(builder "$kver")
+	[[ $suite == - ]] || cmd=("$VM_DIR/builder.sh" "$suite" "${cmd[@]}")
+	"${cmd[@]}" modules
+}
+
+# The column of kernels.tsv; a kernel built here wants nothing special.
+builder() {
+	local kver host rest
+
+	while read -r kver host _ _ _ rest; do
+		[[ $kver == "$1" ]] || continue
+		[[ $host != "$(host_codename)" && $host != '*' ]] || { echo "$rest"; return; }
+	done <"$VM_DIR/kernels.tsv"
+	echo -
+}
+
+(($# >= 2)) || die "usage: modules.sh KVER ARCH [MAKE-ARGUMENT...]"
+main "$@"
