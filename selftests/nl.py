@@ -9,12 +9,17 @@ nl.py events [SECONDS]
     for each event, and ends when none came for so long.
 nl.py interrupt DUMP [ATTRIBUTE...] -- COMMAND [ATTRIBUTE...]
     Sends the request COMMAND amid a dump; prints what the dump says of it.
+nl.py faults COMMAND [ATTRIBUTE...] -- COMMAND [ATTRIBUTE...]
+    One request, again and again, with the first allocation failing, then the
+    second, and so on, until none fails; prints how often the request did. The
+    other one undoes it if it succeeds before.
 nl.py
     Reads many requests, a line each, since an emulated CPU takes long to start
     Python, and answers each by a line: status and text.
 """
 import base64
 import errno
+import os
 import socket
 import struct
 import sys
@@ -59,6 +64,8 @@ def encode(names, text):
                     b"".join(encode(inner, v) for v in value.split(",")))
     if kind == "long":
         return attr(number, b"x" * int(value) + b"\0")
+    if kind == "random":
+        return attr(number, os.urandom(int(value)))
     if kind == "file":
         with open(value, encoding="ascii") as file:
             return attr(number, base64.b64decode(file.read()))
@@ -154,6 +161,30 @@ class Omerta:
             words.append(LIMITS[struct.unpack("I", found["limit"])[0]])
         print(*words, flush=True)
 
+    def faults(self, words, undo):
+        """How often it fails, if ever later allocations do."""
+        failures = 0
+        with open("/proc/thread-self/fail-nth", "r+b", buffering=0) as file:
+            for n in range(1, 500):
+                encoded = self.encode(*words)
+                os.pwrite(file.fileno(), b"%d" % n, 0)
+                try:
+                    err, heard = request(self.sock, *encoded)[0], True
+                except OSError as failed:
+                    err, heard = failed.errno, False
+                left = int(os.pread(file.fileno(), 20, 0).split(b"\0")[0])
+                os.pwrite(file.fileno(), b"0", 0)
+                if left:
+                    assert not err, errno.errorcode[err]
+                    return failures
+                # Whatever the kernel makes of it, but no sign of the ones before
+                assert err not in (errno.EEXIST, errno.EADDRINUSE), errno.errorcode[err]
+                failures += bool(err)
+                # It may do without the memory; or only the answer is missing.
+                if not err or not heard:
+                    self.run(*undo)
+        raise AssertionError("there is no end to it")
+
     def interrupt(self, dump, change):
         self.sock.send(message(*self.encode(*dump)))
         seen = [self.sock.recv(1 << 18)]
@@ -177,6 +208,9 @@ def main():
     omerta, args = Omerta(), sys.argv[1:]
     if args[:1] == ["events"] and len(args) == 2:
         omerta.watch(float(args[1]))
+    elif args[:1] == ["faults"]:
+        middle = args.index("--")
+        print(omerta.faults(args[1:middle], args[middle + 1:]))
     elif args[:1] == ["interrupt"]:
         middle = args.index("--")
         print(omerta.interrupt(args[1:middle], args[middle + 1:]))

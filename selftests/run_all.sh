@@ -6,6 +6,9 @@ set -u
 cd "$(dirname "$0")" || exit 1
 
 tests=(leaves.sh badinput.sh wire.sh keys.sh netns.sh)
+# Kernels made for it
+[[ ! -e /proc/self/fail-nth ]] || tests+=(faults.sh)
+[[ ! -e /sys/kernel/debug/kmemleak ]] || tests+=(leaks.sh)
 echo "KTAP version 1"
 echo "1..${#tests[@]}"
 failed=0

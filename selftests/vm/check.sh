@@ -7,6 +7,9 @@ set -euo pipefail
 
 KERNEL=${KERNEL:-6.12} ARCH_DEB=${ARCH_DEB:-amd64}
 OUT=${OUT:-$CACHE/check}
+# What looks after its memory needs more of it.
+MEM=1G
+[[ $KERNEL != debug ]] || MEM=2G
 export PYTHONDONTWRITEBYTECODE=1
 
 # stage NAME COMMAND...: runs it, shows and keeps its output. COMMAND cannot rely
@@ -67,8 +70,8 @@ tool_tests() {
 
 guest_tests() {
 	rm -rf "$OUT/guest"
-	"$VM_DIR/run.sh" -k "$KERNEL" -a "$ARCH_DEB" -t "${TIMEOUT:-1800}" -o "$OUT/guest" \
-		-- ./run_all.sh
+	"$VM_DIR/run.sh" -k "$KERNEL" -a "$ARCH_DEB" -m "$MEM" -t "${TIMEOUT:-1800}" \
+		-o "$OUT/guest" -- ./run_all.sh
 }
 
 clone_test() {

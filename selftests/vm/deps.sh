@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Installs the Debian packages that building and booting need.
+# deps.sh [build]: installs the Debian packages that building and booting need, or
+# those that the build of a kernel needs besides.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -12,6 +13,7 @@ PACKAGES=(
 	qemu-system-x86 mmdebstrap debian-archive-keyring cpio gzip xz-utils kmod
 	python3 python3-cryptography mandoc wireguard-tools
 )
+[[ ${1:-} != build ]] || PACKAGES=(bison flex perl)
 
 missing_packages() {
 	local installed pkg

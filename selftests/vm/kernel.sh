@@ -3,7 +3,8 @@
 # kernel.sh KVER ARCH: fetches a stock Debian cloud kernel and its headers into
 # the cache: vmlinuz, config, modules/, modules.cpio.gz, build/ (for KDIR) and,
 # last, stamp with the kernel's release.
-# Nothing on the host changes: apt runs on a private state.
+# Nothing on the host changes: apt runs on a private state. Where there is a
+# KVER.config, the kernel is built from source.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 . "$VM_DIR/apt.sh"
@@ -15,6 +16,7 @@ main() {
 	local kver=$1 arch=$2
 	local dir=$CACHE/kernels/$kver-$arch
 
+	[[ ! -e $VM_DIR/$kver.config ]] || exec "$VM_DIR/build_kernel.sh" "$kver"
 	[[ ! -e $dir/stamp ]] || return 0
 	take_lock "$CACHE/kernels/$kver-$arch.lock"
 	[[ ! -e $dir/stamp ]] || return 0

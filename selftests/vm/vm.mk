@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB ?= amd64
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-debug
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -28,3 +28,6 @@ demo:
 
 check:
 	@selftests/vm/check.sh
+
+check-debug:
+	@KERNEL=debug TIMEOUT=3000 selftests/vm/check.sh

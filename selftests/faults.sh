@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Requests during which an allocation fails, each in its turn, in a kernel that
+# can make it: no such request has an effect.
+# shellcheck disable=SC2317 # the tests are called by name
+set -u
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=lib_netns.sh
+. ./lib_netns.sh
+
+[[ -w /proc/self/fail-nth ]] || { echo '1..0 # SKIP the kernel cannot inject faults'; exit 4; }
+
+FAILSLAB=/sys/kernel/debug/failslab
+# No trace of each in the log
+echo 0 >"$FAILSLAB/verbose"
+
+# faults LEAST REQUEST...: fails at LEAST times or more before it succeeds.
+faults() {
+	local least=$1 before after n
+
+	shift
+	before=$(state)
+	# Requests may wait for memory, and shall fail nevertheless.
+	echo N >"$FAILSLAB/ignore-gfp-wait"
+	n=$(on a ./nl.py faults "$@")
+	after=$(state)
+	echo "$n failures"
+	((n >= least))
+	[[ $before != "$after" ]]
+}
+
+# What there is, and that nl.py saw no effect of a failure, is all that counts.
+state() {
+	on a omertactl dump | cut -f 1-4 | sort
+}
+
+test_device() {
+	make_ns a
+	faults 5 device-new ifname=str:f0 listen-port=u16:51900 -- device-del ifname=str:f0
+	on a omertactl link del f0
+}
+
+test_peer() {
+	make_ns a
+	make_dev a
+	faults 5 peer-new ifname=str:omr0 id=u32:2 allowed-ips=nest:addr=hex:0a000000,prefix-len=u8:8 allowed-ips=nest:addr=hex:0a000100,prefix-len=u8:24 -- peer-del ifname=str:omr0 id=u32:2
+	faults 2 peer-set ifname=str:omr0 id=u32:2 allowed-ips=nest:addr=hex:0b000000,prefix-len=u8:8 allowed-ips=nest:addr=hex:0b000100,prefix-len=u8:24 -- peer-set ifname=str:omr0 id=u32:2 allowed-ips=nest:addr=hex:0b000000,prefix-len=u8:8,flags=u32:1 allowed-ips=nest:addr=hex:0b000100,prefix-len=u8:24,flags=u32:1
+	on a omertactl peer show omr0 peer 2 | grep 11.0.1.0/24
+}
+
+test_key() {
+	make_ns a
+	make_dev a
+	on a omertactl peer add omr0 id 2
+	faults 3 key-new ifname=str:omr0 peer-id=u32:2 local-id=u32:5 remote-id=u32:6 rx-secret=random:32 tx-secret=random:32 -- key-del ifname=str:omr0 peer-id=u32:2 local-id=u32:5
+	is installed on a sh -c "omertactl -j key show omr0 | jq -r '.[0].state'"
+}
+
+# Traffic under failing allocations loses packets, and nothing else.
+test_traffic() {
+	make_both policy percpu
+	pings a 10.9.0.2
+	echo Y >"$FAILSLAB/ignore-gfp-wait"
+	echo 5 >"$FAILSLAB/probability"
+	echo -1 >"$FAILSLAB/times"
+	on a ping -q -c 300 -i 0.01 -s 1300 10.9.0.2 || true
+	echo 0 >"$FAILSLAB/probability"
+	pings a 10.9.0.2
+}
+
+modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
+run_tests test_device test_peer test_key test_traffic
