@@ -1,11 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # All tests that need a running kernel, in the guest. Prints one KTAP stream.
+#
+# usage: run_all.sh [core]	with "core", some of each kind
 set -u
 
 cd "$(dirname "$0")" || exit 1
 
 tests=(leaves.sh badinput.sh wire.sh keys.sh netns.sh)
+[[ ${1:-} != core ]] || tests=(
+	leaves.sh wire.sh
+	'keys.sh test_key_change test_record_limits test_time_limits test_once_only'
+	'netns.sh test_v4_in_v6 test_v6_in_v4 test_policy_percpu test_large_mtu_512_percpu
+		test_order_out test_order_in test_counters test_ecn test_roaming_v6
+		test_module_unloaded test_balance test_tunnel_in_tunnel'
+)
 # Kernels made for it
 [[ ! -e /proc/self/fail-nth ]] || tests+=(faults.sh)
 [[ ! -e /sys/kernel/debug/kmemleak ]] || tests+=(leaks.sh)
@@ -13,11 +22,12 @@ echo "KTAP version 1"
 echo "1..${#tests[@]}"
 failed=0
 for i in "${!tests[@]}"; do
-	"./${tests[$i]}" 2>&1 | sed 's/^/    /'
+	read -rd '' -a words <<<"${tests[$i]}"
+	"./${words[0]}" "${words[@]:1}" 2>&1 | sed 's/^/    /'
 	if [ "${PIPESTATUS[0]}" -eq 0 ]; then
-		echo "ok $((i + 1)) - ${tests[$i]}"
+		echo "ok $((i + 1)) - ${words[0]}"
 	else
-		echo "not ok $((i + 1)) - ${tests[$i]}"
+		echo "not ok $((i + 1)) - ${words[0]}"
 		failed=1
 	fi
 done

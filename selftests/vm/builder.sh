@@ -1,31 +1,39 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# builder.sh SUITE COMMAND...: runs a command in a Debian release of its own that
-# has a compiler, for kernels whose headers bring programs that the host cannot
-# run. Sees the checkout and the cache under their usual names.
+# builder.sh gcc|clang COMMAND...: runs a command in a root of a newer Debian with
+# that compiler, for kernels that the host's is too old for, or whose headers bring
+# programs that the host cannot run. Sees the checkout and the cache under their
+# usual names.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
+SUITE=trixie
 PACKAGES=(
-	base-files bash binutils coreutils dash diffutils findutils gcc-14-for-host
-	gcc-14-for-host:arm64 grep kmod make mawk pahole perl-base sed
+	base-files bash binutils coreutils dash diffutils findutils grep kmod make mawk pahole
+	perl-base sed
 )
 
 main() {
 	local root=$CACHE/builder/$1
 
+	case $1 in
+	gcc) PACKAGES+=(gcc-14-for-host gcc-14-for-host:arm64) ;;
+	clang) PACKAGES+=(bc bison clang-19 flex libc6-dev libelf-dev lld-19 llvm-19 m4 perl
+		python3-minimal) ;;
+	*) die "no root with $1 is known" ;;
+	esac
 	if [[ ! -e $root/stamp ]]; then
 		take_lock "$root.lock"
-		[[ -e $root/stamp ]] || build "$1" "$root"
+		[[ -e $root/stamp ]] || build "$root"
 	fi
 	enter "$root" "${@:2}"
 }
 
 # Nothing is configured, so no program of another architecture need run.
 build() {
-	local suite=$1 root=$2
+	local root=$1
 
-	say "building a root of Debian $suite with a compiler"
+	say "building a root of Debian $SUITE with a compiler"
 	as_root rm -rf "$root"
 	mkdir -p "$root"
 	(
@@ -35,7 +43,7 @@ build() {
 			--dpkgopt=path-exclude='/usr/share/doc/*' \
 			--dpkgopt=path-exclude='/usr/share/locale/*' \
 			--dpkgopt=path-exclude='/usr/share/man/*' \
-			"$suite" "$root" "$(source_lines "$suite")"
+			"$SUITE" "$root" "$(source_lines "$SUITE")"
 	)
 	as_root ln -sf dash "$root/usr/bin/sh"
 	as_root ln -sf mawk "$root/usr/bin/awk"
@@ -54,11 +62,11 @@ enter() {
 		root=$1 owner=$2
 		for dir in /proc /dev "$3" "$4"; do
 			mkdir -p "$root$dir"
-			mount --rbind "$dir" "$root$dir"
+			mount --bind "$dir" "$root$dir"
 		done
 		exec chroot --userspec="$owner" "$root" "${@:5}"
-	' builder "$root" "$owner" "$TOP_DIR" "$CACHE/kernels" "$@"
+	' builder "$root" "$owner" "$TOP_DIR" "$CACHE" "$@"
 }
 
-(($# > 1)) || die "usage: builder.sh SUITE COMMAND..."
+(($# > 1)) || die "usage: builder.sh gcc|clang COMMAND..."
 main "$@"

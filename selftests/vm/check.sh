@@ -5,11 +5,9 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-KERNEL=${KERNEL:-6.12} ARCH_DEB=${ARCH_DEB:-amd64}
+# Kernels to test with, as KERNEL-ARCH, with ":core" for a choice of the tests.
+CELLS=${CELLS:-${KERNEL:-6.12}-${ARCH_DEB:-amd64}}
 OUT=${OUT:-$CACHE/check}
-# What looks after its memory needs more of it.
-MEM=1G
-[[ $KERNEL != debug ]] || MEM=2G
 export PYTHONDONTWRITEBYTECODE=1
 
 # stage NAME COMMAND...: runs it, shows and keeps its output. COMMAND cannot rely
@@ -39,12 +37,13 @@ ktap_one() {
 	return "$rc"
 }
 
+# build KERNEL ARCH
 build() {
 	local rc=0
 
 	echo '1..2'
-	ktap_one 1 'modules build without warnings' build_modules || rc=1
-	ktap_one 2 'omertactl builds' make -C "$TOP_DIR/tools/omertactl" || rc=1
+	ktap_one 1 'modules build without warnings' build_modules "$@" || rc=1
+	ktap_one 2 'omertactl builds' "$VM_DIR/tool.sh" "$2" || rc=1
 	return "$rc"
 }
 
@@ -53,8 +52,7 @@ build() {
 build_modules() {
 	local log rc=0
 
-	log=$(make -C "$TOP_DIR" vm-modules KERNEL="$KERNEL" ARCH_DEB="$ARCH_DEB" \
-		KCFLAGS=-Werror 2>&1) || rc=$?
+	log=$("$VM_DIR/modules.sh" "$1" "$2" KCFLAGS=-Werror 2>&1) || rc=$?
 	printf '%s\n' "$log"
 	((rc == 0)) && ! grep -q 'WARNING:' <<<"$log"
 }
@@ -68,29 +66,52 @@ tool_tests() {
 	make -s -C "$TOP_DIR/tools/omertactl" check
 }
 
+# guest_tests KERNEL ARCH [core]
 guest_tests() {
-	rm -rf "$OUT/guest"
-	"$VM_DIR/run.sh" -k "$KERNEL" -a "$ARCH_DEB" -m "$MEM" -t "${TIMEOUT:-1800}" \
-		-o "$OUT/guest" -- ./run_all.sh
+	local out=$OUT/guest-$1-$2 mem=1G
+
+	# What looks after its memory needs more of it.
+	[[ $1 != debug ]] || mem=2G
+	rm -rf "$out"
+	"$VM_DIR/run.sh" -k "$1" -a "$2" -m "$mem" -t "${TIMEOUT:-1800}" -o "$out" \
+		-- ./run_all.sh "${@:3}"
 }
 
 clone_test() {
-	"$VM_DIR/run.sh" -k "$KERNEL" -a "$ARCH_DEB" -f -t 300 -o "$OUT/clone" -- ./vmfork.sh
+	if [[ $2 != amd64 ]]; then
+		echo "1..0 # SKIP QEMU has generation ids for x86 only"
+		return
+	fi
+	"$VM_DIR/run.sh" -k "$1" -a "$2" -f -t 600 -o "$OUT/clone-$1" -- ./vmfork.sh
+}
+
+cell() {
+	local kernel=${1%-*} rest=${1##*-}
+	local arch=${rest%:*} set=${rest#*:}
+
+	[[ $rest == *:* ]] || set=''
+	[[ $arch != arm64 ]] || "$VM_DIR/deps.sh" arm64
+	"$VM_DIR/kernel.sh" "$kernel" "$arch"
+	"$VM_DIR/rootfs.sh" "$arch" >/dev/null
+	stage "build-$kernel-$arch" build "$kernel" "$arch"
+	stage "guest-$kernel-$arch" guest_tests "$kernel" "$arch" ${set:+"$set"}
+	stage "clone-$kernel-$arch" clone_test "$kernel" "$arch"
 }
 
 main() {
+	local cell
+
 	stages=()
 	take_lock "$OUT/lock"
 	"$VM_DIR/deps.sh"
-	"$VM_DIR/kernel.sh" "$KERNEL" "$ARCH_DEB"
-	"$VM_DIR/rootfs.sh" "$ARCH_DEB" >/dev/null
 	stage tally "$VM_DIR/ktap_tally_test.py"
 	stage decode "$VM_DIR/decode_capture_test.py"
-	stage build build
 	stage leaves user_tests
 	stage omertactl tool_tests
-	stage guest guest_tests
-	stage clone clone_test
+	for cell in $CELLS; do
+		cell "$cell"
+	done
+	[[ -z ${CLANG:-} ]] || stage clang "$VM_DIR/clang.sh"
 	"$VM_DIR/ktap_tally.py" "${stages[@]}"
 }
 

@@ -11,9 +11,10 @@ MARKER=omerta-demo-plaintext-marker
 
 build() {
 	"$VM_DIR/deps.sh"
+	[[ $ARCH_DEB != arm64 ]] || "$VM_DIR/deps.sh" arm64
 	"$VM_DIR/kernel.sh" "$KERNEL" "$ARCH_DEB"
 	say "building the module and omertactl"
-	quietly make -C "$TOP_DIR" vm-modules KERNEL="$KERNEL" ARCH_DEB="$ARCH_DEB"
+	quietly "$VM_DIR/modules.sh" "$KERNEL" "$ARCH_DEB"
 	quietly make -C "$TOP_DIR/tools/omertactl"
 }
 

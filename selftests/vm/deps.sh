@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# deps.sh [build]: installs the Debian packages that building and booting need, or
-# those that the build of a kernel needs besides.
+# deps.sh [build|arm64]: installs the Debian packages that building and booting
+# need, or those that the build of a kernel, or another architecture, needs besides.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -13,7 +13,10 @@ PACKAGES=(
 	qemu-system-x86 mmdebstrap debian-archive-keyring cpio gzip xz-utils kmod
 	python3 python3-cryptography mandoc wireguard-tools
 )
-[[ ${1:-} != build ]] || PACKAGES=(bison flex perl)
+case ${1:-} in
+build) PACKAGES=(bison flex perl) ;;
+arm64) PACKAGES=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm) ;;
+esac
 
 missing_packages() {
 	local installed pkg

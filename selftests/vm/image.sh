@@ -42,10 +42,11 @@ stage_modules() {
 }
 
 stage_tools() {
-	local tool=$TOP_DIR/tools/omertactl/omertactl
+	local tool
 
+	tool=$("$VM_DIR/tool.sh" "$ARCH")
 	mkdir -p "$stage/usr/bin" "$stage/root/out"
-	[[ ! -x $tool ]] || cp "$tool" "$stage/usr/bin"
+	cp "$tool" "$stage/usr/bin"
 	cp -a "$TOP_DIR/selftests" "$stage/root/selftests"
 	cp "$VM_DIR/init" "$stage/init"
 	chmod 755 "$stage/init"

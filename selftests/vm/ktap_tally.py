@@ -117,6 +117,14 @@ def tally(stage, status, lines):
     return counts.finish(status)
 
 
+def show(stages):
+    width = max(len(stage.stage) for stage in stages)
+    print(f"\n{'stage':{width}}  passed  failed  skipped")
+    for stage in stages:
+        print(f"{stage.stage:{width}}  {stage.passed:6}  {len(stage.failures):6}  "
+              f"{stage.skipped:7}")
+
+
 def main(args):
     if not args or len(args) % 3:
         sys.exit(__doc__)
@@ -129,6 +137,7 @@ def main(args):
         print(f"\nFAILED {name}")
         for text in log:
             print(f"    {text}")
+    show(stages)
     passed = sum(stage.passed for stage in stages)
     skipped = sum(stage.skipped for stage in stages)
     print(f"\n{passed} passed, {len(failures)} failed, {skipped} skipped")

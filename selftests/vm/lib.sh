@@ -48,6 +48,15 @@ take_lock() {
 	flock "$LOCK_FD"
 }
 
+# copy_sources DIR... TO: what is newer there, without what was built beside it.
+copy_sources() {
+	local to=${*: -1}
+
+	(cd "$TOP_DIR" && find "${@:1:$#-1}" \( -name '*.[ch]' -o -name Kbuild -o \
+		-name Makefile -o -name '*.probes' -o -name '*.sh' \) ! -name '*.mod.c' -print0 |
+		xargs -0 cp -pu --parents -t "$to")
+}
+
 # pack_cpio DIR: an initramfs archive of what is below DIR, to stdout.
 pack_cpio() {
 	(cd "$1" && find . -mindepth 1 | LC_ALL=C sort |

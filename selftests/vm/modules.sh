@@ -11,15 +11,14 @@ main() {
 	local suite
 
 	mkdir -p "$copy"
-	(cd "$TOP_DIR" && find kmod include \( -name '*.[ch]' -o -name Kbuild -o \
-		-name '*.probes' -o -name '*.sh' \) ! -name '*.mod.c' -print0 |
-		xargs -0 cp -pu --parents -t "$copy")
+	copy_sources kmod include "$copy"
 	cmd=(make -C "$dir/build" "M=$copy/kmod" "W=1" "${@:3}")
 	[[ $arch != arm64 || -e $dir/built ]] ||
 		cmd+=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-)
 	suite=$(builder "$kver")
 	[[ $suite == - ]] || cmd=("$VM_DIR/builder.sh" "$suite" "${cmd[@]}")
-	"${cmd[@]}" modules
+	# ARCH is kbuild's word too, with other values.
+	env -u MAKEFLAGS -u MAKEOVERRIDES -u ARCH "${cmd[@]}" modules
 }
 
 # The column of kernels.tsv; a kernel built here wants nothing special.

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # Virtual machines with stock kernels. Included by the top-level Makefile.
-# ARCH is kbuild's word with other values, so Debian's name has its own.
+# KERNEL is a name of kernels.tsv, ARCH one of Debian's.
 
 KERNEL ?= 6.12
-ARCH_DEB ?= amd64
+ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-debug
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug
 
 vm-deps:
 	@selftests/vm/deps.sh
+	@$(if $(filter arm64,$(ARCH_DEB)),selftests/vm/deps.sh arm64)
 
 vm-kernel: vm-deps
 	@selftests/vm/kernel.sh $(KERNEL) $(ARCH_DEB)
@@ -29,5 +30,10 @@ demo:
 check:
 	@selftests/vm/check.sh
 
+# All kernels and architectures, and clang
+matrix:
+	@CLANG=yes CELLS="$(foreach k,6.1 6.12 newest,$k-amd64 $k-arm64)" selftests/vm/check.sh
+
+# A kernel that looks after itself
 check-debug:
-	@KERNEL=debug TIMEOUT=3000 selftests/vm/check.sh
+	@CELLS=debug-amd64 TIMEOUT=3600 selftests/vm/check.sh
