@@ -7,7 +7,7 @@
 #ifndef _OMERTA_COMPAT_H
 #define _OMERTA_COMPAT_H
 
-#if __has_include(<linux/unaligned.h>)
+#ifdef OMERTA_HAVE_UNALIGNED_H
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>
@@ -21,7 +21,7 @@
 /* The leaves, which are built in user space as well, want no more than that. */
 #ifdef __KERNEL__
 
-#if __has_include(<crypto/utils.h>)
+#ifdef OMERTA_HAVE_CRYPTO_UTILS_H
 #include <crypto/utils.h>
 #else
 #include <crypto/algapi.h>
@@ -252,7 +252,7 @@ static inline int omerta_genl_register(struct genl_family *family)
  * Outer routes and datagrams
  */
 
-#if __has_include(<net/ipv6_stubs.h>)
+#ifdef OMERTA_HAVE_IPV6_STUBS_H
 #include <net/ipv6_stubs.h>
 #define omerta_ip6_dst_lookup_flow	ipv6_stub->ipv6_dst_lookup_flow
 #else

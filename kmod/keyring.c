@@ -176,7 +176,7 @@ int omerta_keyring_install(struct omerta_keyring *ring,
 	if (err)
 		return err;
 	if (READ_ONCE(omerta_keys_frozen)) {
-		NL_SET_ERR_MSG(extack, "hibernation is under way; install a key when the machine is back");
+		NL_SET_ERR_MSG(extack, "hibernation is under way; install a key afterwards");
 		return -EBUSY;
 	}
 	err = omerta_fingerprint_claim(config->tx_secret, config->rx_secret,

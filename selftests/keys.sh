@@ -4,7 +4,7 @@
 # sends for the keys' sake. Needs root.
 #
 # usage: keys.sh [TEST...]	the names of functions; all without
-# shellcheck disable=SC2317 # the tests are called by name
+# shellcheck disable=SC2317,SC2119 # the tests are called by name
 set -u
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=lib_netns.sh
@@ -298,8 +298,9 @@ test_hibernation() {
 	make_both
 	pings a 10.9.0.2
 	watch_events a 30
-	# Without swap space it fails, after everything was told of it.
-	refused sh -c 'echo disk >/sys/power/state'
+	# Without swap space it fails, or it is but a test; first everything is told.
+	[[ ! -w /sys/power/pm_test ]] || echo freezer >/sys/power/pm_test
+	echo disk >/sys/power/state || true
 	is dead key_state a b
 	is dead key_state b a
 	await grep -q dead "$DIR/events"

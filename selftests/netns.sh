@@ -44,6 +44,7 @@ copy() {
 	bg "$2" busybox nc -l -p 7000 >"$DIR/got"
 	to=$!
 	await listening "$2" 7000
+	# shellcheck disable=SC2016 # expanded inside
 	on "$1" timeout "$WAIT" bash -c 'cat "$0" >"/dev/tcp/$1/7000"' "$DIR/sent" "$3"
 	wait "$to"
 	cmp "$DIR/sent" "$DIR/got"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A clone of the machine must not seal under counters that the original uses. To
 # be run by "vm/run.sh -f", which does the cloning.
-# shellcheck disable=SC2317 # the tests are called by name
+# shellcheck disable=SC2317,SC2119 # the tests are called by name
 set -u
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=lib_netns.sh

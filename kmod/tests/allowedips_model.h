@@ -79,7 +79,7 @@ struct entry {
  */
 struct table {
 	struct omerta_allowedips t;
-	struct mutex lock;
+	struct mutex lock; /* of the table */
 	struct list_head spare;
 	struct omerta_allowedips_owner owners[OWNERS];
 	struct entry model[MAX_MODEL];

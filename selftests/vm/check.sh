@@ -111,6 +111,7 @@ main() {
 	for cell in $CELLS; do
 		cell "$cell"
 	done
+	[[ -z ${STYLE:-} ]] || stage style "$TOP_DIR/selftests/style.sh"
 	[[ -z ${CLANG:-} ]] || stage clang "$VM_DIR/clang.sh"
 	"$VM_DIR/ktap_tally.py" "${stages[@]}"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# deps.sh [build|arm64]: installs the Debian packages that building and booting
-# need, or those that the build of a kernel, or another architecture, needs besides.
+# deps.sh [build|arm64|style]: installs the Debian packages that building and booting
+# need, or those that the build of a kernel, another architecture or style.sh needs besides.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -16,6 +16,7 @@ PACKAGES=(
 case ${1:-} in
 build) PACKAGES=(bison flex perl) ;;
 arm64) PACKAGES=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm) ;;
+style) PACKAGES=(coccinelle codespell perl python3-jsonschema python3-yaml shellcheck sparse) ;;
 esac
 
 missing_packages() {

@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug style
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -28,7 +28,7 @@ demo:
 	@selftests/vm/demo.sh
 
 check:
-	@selftests/vm/check.sh
+	@CELLS="$(CELLS)" CLANG=$(CLANG) STYLE=$(STYLE) selftests/vm/check.sh
 
 # All kernels and architectures, and clang
 matrix:
@@ -37,3 +37,6 @@ matrix:
 # A kernel that looks after itself
 check-debug:
 	@CELLS=debug-amd64 TIMEOUT=3600 selftests/vm/check.sh
+
+style:
+	@selftests/style.sh
