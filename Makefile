@@ -6,7 +6,7 @@ PREFIX ?= /usr
 MANDIR ?= $(PREFIX)/share/man
 SYSCONFDIR ?= /etc
 
-.PHONY: all modules tool install modules_install check-config netlink-gen clean
+.PHONY: all modules tool install modules_install check-config deb netlink-gen clean
 
 all: modules tool
 
@@ -28,6 +28,10 @@ install: modules_install tool
 	$(MAKE) -C tools/omertactl install DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
 	install -D -m 644 Documentation/modules-load.conf \
 		$(DESTDIR)$(PREFIX)/share/doc/omerta/modules-load.conf
+
+# Packages, in build/deb; wants debhelper, dh-dkms and what "make" wants.
+deb:
+	selftests/vm/deb.sh
 
 # KSRC is an unpacked kernel source with tools/net/ynl.
 netlink-gen:

@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug style
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-package style
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -40,3 +40,6 @@ check-debug:
 
 style:
 	@selftests/style.sh
+
+check-package:
+	@selftests/package.sh
