@@ -346,6 +346,21 @@ test_moved_device() {
 	on x omertactl link del omr0
 }
 
+test_rename() {
+	make_both
+	pings a 10.9.0.2
+	on a ip link set omr0 down
+	on a ip link set omr0 name tunnel-to-b
+	on a ip link set tunnel-to-b up
+	DEV=tunnel-to-b
+	pings a 10.9.0.2
+	is 6 dev_stat a tx-packets
+	is active key_state a b
+	refused on a omertactl link show omr0
+	# The name is free again.
+	on a omertactl link add omr0
+}
+
 test_netns_deleted() {
 	make_both
 	pings a 10.9.0.2
@@ -625,7 +640,7 @@ TESTS=(
 	test_large_mtu_512 test_large_mtu_512_percpu test_large_mtu_4096 test_mtu_refused
 	test_order_out test_order_in test_counters test_capture test_ecn test_fq_codel test_full_queue
 	test_roaming_v4 test_roaming_v6 test_source_filter test_several_peers
-	test_moved_device test_netns_deleted test_module_unloaded test_balance
+	test_rename test_moved_device test_netns_deleted test_module_unloaded test_balance
 	test_loop test_fwmark test_tunnel_in_tunnel test_mutual_tunnels test_cpu_hotplug
 )
 
