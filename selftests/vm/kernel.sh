@@ -10,7 +10,7 @@ set -euo pipefail
 . "$VM_DIR/apt.sh"
 
 # What the tests can use; the rest of the tree would only slow down the boot.
-MODULE_DIRS=(arch crypto lib net drivers/net drivers/char drivers/virtio)
+MODULE_DIRS=(arch crypto lib net drivers/{net,char,virtio})
 
 main() {
 	local kver=$1 arch=$2
