@@ -25,9 +25,7 @@ main() {
 	trap 'as_root rm -rf --one-file-system "$work"' EXIT
 	as_root tar -C "$work" -xf "$tar"
 	mkdir -p "$work/omerta"
-	copy_sources kmod include tools selftests "$work/omerta"
-	(cd "$TOP_DIR" && cp -r --parents -t "$work/omerta" debian Documentation Makefile \
-		dkms.conf README.md COPYING tools/omertactl/completion selftests/vm/vm.mk)
+	copy_tree "$work/omerta"
 	as_root cp "$TOP_DIR/selftests/package_inside.sh" "$work/"
 	# shellcheck disable=SC2016 # expanded inside
 	as_root unshare -m --propagation private bash -euc '

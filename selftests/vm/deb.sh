@@ -9,10 +9,7 @@ main() {
 
 	rm -rf "$TOP_DIR/build/deb"
 	mkdir -p "$copy"
-	copy_sources kmod include tools "$copy"
-	(cd "$TOP_DIR" && cp -r --parents -t "$copy" debian Documentation Makefile dkms.conf \
-		README.md COPYING selftests/check_config.sh selftests/vm/vm.mk \
-		tools/omertactl/completion)
+	copy_tree "$copy"
 	(cd "$copy" && dpkg-buildpackage -us -uc -b)
 }
 

@@ -57,6 +57,13 @@ copy_sources() {
 		xargs -0 cp -pu --parents -t "$to")
 }
 
+# copy_tree TO: what packages are built from.
+copy_tree() {
+	copy_sources kmod include tools selftests "$1"
+	(cd "$TOP_DIR" && cp -r --parents -t "$1" debian Documentation Makefile dkms.conf \
+		README.md COPYING tools/omertactl/completion selftests/vm/vm.mk)
+}
+
 # pack_cpio DIR: an initramfs archive of what is below DIR, to stdout.
 pack_cpio() {
 	(cd "$1" && find . -mindepth 1 | LC_ALL=C sort |
