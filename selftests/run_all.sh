@@ -2,22 +2,31 @@
 # SPDX-License-Identifier: GPL-2.0
 # All tests that need a running kernel, in the guest. Prints one KTAP stream.
 #
-# usage: run_all.sh [core]	with "core", some of each kind
+# usage: run_all.sh [core|netns|others]	some of each kind, or a half of all
 set -u
 
 cd "$(dirname "$0")" || exit 1
 
 tests=(leaves.sh badinput.sh wire.sh keys.sh netns.sh)
-[[ ${1:-} != core ]] || tests=(
-	leaves.sh wire.sh
-	'keys.sh test_key_change test_record_limits test_time_limits test_once_only'
-	'netns.sh test_v4_in_v6 test_v6_in_v4 test_policy_percpu test_large_mtu_512_percpu
-		test_order_out test_order_in test_counters test_ecn test_roaming_v6
-		test_module_unloaded test_balance test_tunnel_in_tunnel'
-)
 # Kernels made for it
+[[ ! -e /sys/kernel/debug/kunit/poly1305 ]] || tests+=('kunit.sh poly1305 chacha20poly1305 blake2s')
 [[ ! -e /proc/self/fail-nth ]] || tests+=(faults.sh)
 [[ ! -e /sys/kernel/debug/kmemleak ]] || tests+=(leaks.sh)
+case ${1:-} in
+'') ;;
+core)
+	tests=(
+		leaves.sh wire.sh
+		'keys.sh test_key_change test_record_limits test_time_limits test_once_only'
+		'netns.sh test_v4_in_v6 test_v6_in_v4 test_policy_percpu test_large_mtu_512_percpu
+			test_order_out test_order_in test_counters test_ecn test_roaming_v6
+			test_module_unloaded test_balance test_tunnel_in_tunnel'
+	)
+	;;
+netns) tests=(netns.sh) ;;
+others) mapfile -t tests < <(printf '%s\n' "${tests[@]}" | grep -vx netns.sh) ;;
+*) echo "Bail out! no set '$1'"; exit 1 ;;
+esac
 echo "KTAP version 1"
 echo "1..${#tests[@]}"
 failed=0

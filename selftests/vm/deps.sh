@@ -14,7 +14,7 @@ PACKAGES=(
 	python3 python3-cryptography mandoc wireguard-tools
 )
 case ${1:-} in
-build) PACKAGES=(bison flex perl) ;;
+build) PACKAGES=(bison flex patch perl) ;;
 arm64) PACKAGES=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm) ;;
 style) PACKAGES=(coccinelle codespell perl python3-jsonschema python3-yaml shellcheck sparse) ;;
 esac

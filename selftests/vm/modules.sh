@@ -8,13 +8,14 @@ set -euo pipefail
 
 main() {
 	local kver=$1 arch=$2 copy=$TOP_DIR/build/$1-$2 dir=$CACHE/kernels/$1-$2 cmd
-	local suite
+	local suite machine=''
 
 	mkdir -p "$copy"
 	copy_sources kmod include "$copy"
-	cmd=(make -C "$dir/build" "M=$copy/kmod" "W=1" "${@:3}")
-	[[ $arch != arm64 || -e $dir/built ]] ||
-		cmd+=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-)
+	[[ $arch != arm64 ]] || machine='ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-'
+	[[ ! -e $dir/make ]] || machine=$(<"$dir/make")
+	# shellcheck disable=SC2206 # words
+	cmd=(make -C "$dir/build" "M=$copy/kmod" "W=1" $machine "${@:3}")
 	suite=$(builder "$kver")
 	[[ $suite == - ]] || cmd=("$VM_DIR/builder.sh" "$suite" "${cmd[@]}")
 	# ARCH is kbuild's word too, with other values.

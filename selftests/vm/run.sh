@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# Boots a kernel in QEMU, runs COMMAND there in selftests/ and gives its output
-# and exit status back. See usage() for the options and the other statuses.
+# Boots a kernel, in QEMU or (-k uml) as a process of its own, runs COMMAND there in
+# selftests/ and gives its output and exit status back. See usage() for the options
+# and the other statuses.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -55,6 +56,8 @@ parse_options() {
 }
 
 main() {
+	local try file rc
+
 	parse_options "$@"
 	work=$(mktemp -d)
 	trap cleanup EXIT
@@ -64,13 +67,33 @@ main() {
 	OUTDIR=$(cd "$OUTDIR" && pwd)
 	write_overlay "$work/vm"
 	OVERLAY=$work/vm "$VM_DIR/image.sh" "$KVER" "$ARCH" "$work/initrd" || exit 125
-	set_machine
-	: >"$work/status"
-	: >"$work/files"
-	: >"$OUTDIR/kernel.log"
-	rm -f "$OUTDIR/dmesg"
-	boot || qemu_rc=$?
-	finish "${qemu_rc:-0}"
+	rm -f "$OUTDIR"/{dmesg,kernel.log.*}
+	for try in 1 2 3; do
+		: >"$OUTDIR/kernel.log"
+		for file in status files booted; do
+			: >"$work/$file"
+		done
+		rc=0
+		boot || rc=$?
+		if ! died_early || ((try == 3)); then
+			finish "$rc"
+		fi
+		put_aside
+	done
+}
+
+# Under emulation a stock kernel was seen to crash in its own start-up, before our
+# init and with it any code of ours.
+died_early() {
+	[[ $MODE == command && $rc != 124 && $rc != 137 && ! -s $work/booted ]]
+}
+
+put_aside() {
+	local log=$OUTDIR/kernel.log.$try
+
+	mv "$OUTDIR/kernel.log" "$log"
+	say "the kernel died before init and is booted again; it said (see $log):"
+	grep -E -m 1 -A 10 "$TROUBLE" "$log" >&2 || tail -n 10 "$log" >&2
 }
 
 # shellcheck disable=SC2317 # called by the trap
@@ -94,8 +117,12 @@ write_overlay() {
 		"${size% *}" "${size#* }" "${TERM:-linux}" >"$1/env"
 }
 
-# Under emulation a simple CPU model is by far the fastest.
-set_machine() {
+# The kernel's console goes to a file of its own, so that it does not mix with the
+# command's output.
+set_qemu() {
+	local machine cpu tty accel
+
+	# Under emulation a simple CPU model is by far the fastest.
 	case $ARCH in
 	amd64) machine=q35 cpu=qemu64 QEMU=qemu-system-x86_64 tty=ttyS0 ;;
 	arm64) machine=virt cpu=cortex-a72 QEMU=qemu-system-aarch64 tty=ttyAMA0 ;;
@@ -103,6 +130,38 @@ set_machine() {
 	esac
 	accel=(-accel 'tcg,thread=multi' -cpu "$cpu")
 	! kvm_works || accel=(-accel kvm -cpu host)
+	guest_command=(
+		"$QEMU" -M "$machine" "${accel[@]}" -smp "$CPUS" -m "$MEM"
+		-display none -nodefaults -no-reboot -serial "file:$OUTDIR/kernel.log"
+		-kernel "$CACHE/kernels/$KVER-$ARCH/vmlinuz" -initrd "$work/initrd"
+		-append "console=$tty panic=-1 rdinit=/init quiet $KARGS"
+		-device virtio-serial-pci
+		-chardev "file,id=status,path=$work/status"
+		-device 'virtserialport,chardev=status,name=status'
+		-chardev "file,id=files,path=$work/files"
+		-device 'virtserialport,chardev=files,name=files'
+		-chardev "file,id=booted,path=$work/booted"
+		-device 'virtserialport,chardev=booted,name=booted'
+	)
+	if [[ $MODE == shell ]]; then
+		guest_command+=(-chardev 'stdio,id=tty,signal=off' -device 'virtconsole,chardev=tty')
+	else
+		guest_command+=(-chardev "file,id=output,path=$work/output"
+			-device 'virtserialport,chardev=output,name=output')
+	fi
+}
+
+# Sees $work as a file system of the host; descriptors are run_guest's.
+set_uml() {
+	local tty=null,fd:4
+
+	[[ $MODE != shell ]] || tty=fd:0,fd:1
+	# shellcheck disable=SC2206 # words
+	guest_command=(
+		"$CACHE/kernels/$KVER-$ARCH/vmlinuz" "mem=$MEM" "ncpus=$CPUS" seccomp=on
+		"initrd=$work/initrd" rdinit=/init "omerta_host=$work" "uml_dir=$work"
+		con=null 'con0=null,fd:5' "con1=$tty" console=tty0 panic=-1 quiet $KARGS
+	)
 }
 
 # /dev/kvm may exist and yet hang a kernel: it has to prove itself. A kernel
@@ -122,24 +181,14 @@ kvm_works() {
 	[[ $(<"$verdict") == yes ]]
 }
 
-# The serial port is the kernel's console and goes to a file of its own, so that
-# it does not mix with the command's output.
 boot() {
-	local args
-
-	args=(
-		-M "$machine" "${accel[@]}" -smp "$CPUS" -m "$MEM"
-		-display none -nodefaults -no-reboot -serial "file:$OUTDIR/kernel.log"
-		-kernel "$CACHE/kernels/$KVER-$ARCH/vmlinuz" -initrd "$work/initrd"
-		-append "console=$tty panic=-1 rdinit=/init quiet $KARGS"
-		-device virtio-serial-pci
-		-chardev "file,id=status,path=$work/status"
-		-device 'virtserialport,chardev=status,name=status'
-		-chardev "file,id=files,path=$work/files"
-		-device 'virtserialport,chardev=files,name=files'
-	)
+	if [[ $KVER == uml ]]; then
+		set_uml
+	else
+		set_qemu
+	fi
 	if [[ $MODE == shell ]]; then
-		boot_shell
+		"${guest_command[@]}" 5>>"$OUTDIR/kernel.log"
 	else
 		boot_command
 	fi
@@ -151,6 +200,7 @@ boot() {
 boot_command() {
 	local cat rc=0
 
+	rm -f "$work/output"
 	mkfifo "$work/output"
 	tee "$work/seen" <"$work/output" &
 	cat=$!
@@ -158,7 +208,7 @@ boot_command() {
 	if [[ -n $FORK ]]; then
 		boot_clone || rc=$?
 	else
-		run_guest </dev/null || rc=$?
+		run_guest </dev/null >>"$OUTDIR/kernel.log" || rc=$?
 	fi
 	exec 3>&-
 	wait "$cat"
@@ -170,10 +220,8 @@ boot_command() {
 run_guest() {
 	local rc=0
 
-	timeout -k 10 "$TIMEOUT" "$QEMU" "${args[@]}" \
-		-chardev "file,id=output,path=$work/output" \
-		-device 'virtserialport,chardev=output,name=output' "$@" \
-		<&0 2>"$work/qemu.err" 3>&- &
+	timeout -k 10 "$TIMEOUT" "${guest_command[@]}" "$@" <&0 2>"$work/errors" \
+		3>&- 4>"$work/output" 5>>"$OUTDIR/kernel.log" &
 	guest=$!
 	wait "$guest" || rc=$?
 	guest=
@@ -199,11 +247,7 @@ boot_clone() {
 		-incoming "exec:cat $work/memory" </dev/null
 }
 
-boot_shell() {
-	"$QEMU" "${args[@]}" -chardev stdio,id=tty,signal=off -device virtconsole,chardev=tty
-}
-
-# finish QEMU-STATUS: exits with the run's status.
+# finish GUEST-STATUS: exits with the run's status.
 finish() {
 	local status
 
@@ -217,8 +261,8 @@ finish() {
 		log_end "timeout: the guest was stopped after $TIMEOUT s"
 		exit 124
 	elif [[ -z $status ]]; then
-		cat "$work/qemu.err" >&2 || :
-		log_end "the guest ended without giving a status (QEMU: $1)"
+		cat "$work/errors" >&2 || :
+		log_end "the guest ended without giving a status ($1)"
 		exit 125
 	fi
 	exit "$status"

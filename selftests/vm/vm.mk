@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-package style
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-uml check-package uml style
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -32,11 +32,18 @@ check:
 
 # All kernels and architectures, and clang
 matrix:
-	@CLANG=yes CELLS="$(foreach k,6.1 6.12 newest,$k-amd64 $k-arm64)" selftests/vm/check.sh
+	@selftests/vm/matrix.sh
 
 # A kernel that looks after itself
 check-debug:
-	@CELLS=debug-amd64 TIMEOUT=3600 selftests/vm/check.sh
+	@GUEST_ONLY=yes CELLS=debug-amd64 TIMEOUT=3600 selftests/vm/check.sh
+
+# A kernel that is a process, at the processor's own speed
+uml: vm-deps
+	@selftests/vm/kernel.sh uml amd64
+
+check-uml:
+	@GUEST_ONLY=yes CELLS=uml-amd64 selftests/vm/check.sh
 
 style:
 	@selftests/style.sh
