@@ -54,18 +54,20 @@ static void unlink_key(struct omerta_key *key)
 	omerta_key_free(key);
 }
 
-static int make_room(struct omerta_keyring *ring,
+/* The key that makes room for another, if one has to. */
+static int find_room(struct omerta_keyring *ring, struct omerta_key **old,
 		     struct netlink_ext_ack *extack)
 {
 	struct omerta_key *key;
 
 	lockdep_assert_held(&ring->lock);
 
+	*old = NULL;
 	if (ring->n_keys < OMERTA_KEYS_PER_PEER)
 		return 0;
 	list_for_each_entry(key, &ring->keys, list) {
 		if (key->state == OMERTA_KEY_STATE_DEAD) {
-			unlink_key(key);
+			*old = key;
 			return 0;
 		}
 	}
@@ -128,6 +130,7 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 static int link_key(struct omerta_keyring *ring, struct omerta_key *key,
 		    struct netlink_ext_ack *extack)
 {
+	struct omerta_key *old;
 	int err;
 
 	spin_lock_bh(&ring->lock);
@@ -138,13 +141,15 @@ static int link_key(struct omerta_keyring *ring, struct omerta_key *key,
 		err = -EEXIST;
 		goto out;
 	}
-	err = make_room(ring, extack);
+	err = find_room(ring, &old, extack);
 	if (err)
 		goto out;
 	err = rhashtable_insert_fast(ring->table, &key->node,
 				     omerta_key_params);
 	if (err)
 		goto out;
+	if (old)
+		unlink_key(old);
 	key->seq = ++ring->seq;
 	list_add_tail(&key->list, &ring->keys);
 	ring->n_keys++;
