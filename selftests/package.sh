@@ -15,7 +15,8 @@ PACKAGES=(
 main() {
 	local tar
 
-	tar=$CACHE/package/$(host_codename).tar
+	tar=$CACHE/package/$(host_codename)-$(sha256sum "$TOP_DIR/selftests/package_headers.sh" |
+		cut -c1-16).tar
 	"$VM_DIR/deps.sh"
 	if [[ ! -e $tar ]]; then
 		take_lock "$CACHE/package/lock"
