@@ -200,3 +200,36 @@ cleanup() {
 	done
 }
 
+# Both families: iperf3's socket is dual-stack.
+serve() {
+	bg "$1" iperf3 -s
+	await listening "$1" 5201
+}
+
+listening() {
+	on "$1" ss -Hltn "sport = :$2" | grep -q .
+}
+
+# tcp NS ADDRESS BYTES. iperf3 may stop counting before all has arrived.
+tcp() {
+	on "$1" timeout "$WAIT" iperf3 -c "$2" -n "$3" -J >"$DIR/iperf3" || {
+		cat "$DIR/iperf3"
+		return 1
+	}
+	jq -e --argjson n "$(numfmt --from=iec "$3")" \
+		'.end | .sum_sent.bytes >= $n and .sum_received.bytes > $n / 4' "$DIR/iperf3"
+}
+
+# copy FROM TO ADDRESS BYTES: the content arrives unchanged.
+copy() {
+	local to
+
+	head -c "$4" /dev/urandom >"$DIR/sent"
+	bg "$2" busybox nc -l -p 7000 >"$DIR/got"
+	to=$!
+	await listening "$2" 7000
+	# shellcheck disable=SC2016 # expanded inside
+	on "$1" timeout "$WAIT" bash -c 'cat "$0" >"/dev/tcp/$1/7000"' "$DIR/sent" "$3"
+	wait "$to"
+	cmp "$DIR/sent" "$DIR/got"
+}

@@ -7,7 +7,7 @@ set -u
 
 cd "$(dirname "$0")" || exit 1
 
-tests=(leaves.sh badinput.sh wire.sh keys.sh netns.sh)
+tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh netns.sh)
 # Kernels made for it
 [[ ! -e /sys/kernel/debug/kunit/poly1305 ]] || tests+=('kunit.sh poly1305 chacha20poly1305 blake2s')
 [[ ! -e /proc/self/fail-nth ]] || tests+=(faults.sh)
@@ -20,7 +20,8 @@ core)
 		'keys.sh test_key_change test_record_limits test_time_limits test_once_only'
 		'netns.sh test_v4_in_v6 test_v6_in_v4 test_policy_percpu test_large_mtu_512_percpu
 			test_order_out test_order_in test_counters test_ecn test_roaming_v6
-			test_module_unloaded test_balance test_tunnel_in_tunnel'
+			test_tunnel_in_tunnel'
+		'ends.sh test_module_unloaded test_balance'
 	)
 	;;
 netns) tests=(netns.sh) ;;

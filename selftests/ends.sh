@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Devices that change their name or place or end, and CPUs that do, under traffic.
+# Needs root, and in practice a guest: the module is unloaded and loaded again.
+#
+# usage: ends.sh [TEST...]	the names of functions; all without
+# shellcheck disable=SC2317 # the tests are called by name
+set -u
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=lib_netns.sh
+. ./lib_netns.sh
+
+test_rename() {
+	make_both
+	pings a 10.9.0.2
+	on a ip link set omr0 down
+	on a ip link set omr0 name tunnel-to-b
+	on a ip link set tunnel-to-b up
+	DEV=tunnel-to-b
+	pings a 10.9.0.2
+	is 6 dev_stat a tx-packets
+	is active key_state a b
+	refused on a omertactl link show omr0
+	# The name is free again.
+	on a omertactl link add omr0
+}
+
+test_moved_device() {
+	make_both
+	make_ns x
+	pings a 10.9.0.2
+	on a ip link set omr0 netns omt-x
+	NUM[x]=1
+	set_inner x
+	on x ip link set omr0 up
+	pings x 10.9.0.2
+	pings b fd09::1
+	serve b
+	tcp x 10.9.0.2 2M
+	on a ss -Hlun 'sport = :51900' | grep -q .
+	is '' on x ss -Hlun
+	# Without the netns of its sockets it is mute but there.
+	bg b ping -q -i 0.01 10.9.0.1
+	ip netns del omt-a
+	await is 0 on x cat /sys/class/net/omr0/carrier
+	no_ping x 10.9.0.2
+	on x omertactl link del omr0
+}
+
+test_netns_deleted() {
+	make_both
+	pings a 10.9.0.2
+	bg b ping -q -i 0.002 10.9.0.1
+	bg b ping -q -s 1300 -i 0.002 fd09::1
+	await more_than 50 dev_stat a rx-packets
+	ip netns del omt-a
+	await refused on b ip link show to_a
+	ip netns pids omt-b | xargs -r kill
+	ip netns del omt-b
+}
+
+test_module_unloaded() {
+	make_both
+	serve b
+	bg a iperf3 -c 10.9.0.2 -t 60
+	bg b ping -q -i 0.002 10.9.0.1
+	await more_than 200 dev_stat b rx-packets
+	timeout "$WAIT" modprobe -r omerta
+	refused on a ip link show omr0
+	modprobe omerta
+	make_tunnel
+	pings a 10.9.0.2
+}
+
+created() {
+	dmesg | grep -cE ": $1( [0-9a-fx]+)? $2\$"
+}
+
+# What was made is freed, however it goes.
+test_balance() {
+	local what
+
+	# What earlier tests left may still be on its way out.
+	timeout "$WAIT" modprobe -r omerta
+	modprobe omerta
+	dmesg -C
+	echo 'module omerta +p' >/sys/kernel/debug/dynamic_debug/control
+	make_both
+	serve b
+	bg a timeout "$WAIT" iperf3 -c 10.9.0.2 -t 60
+	await more_than 1000 dev_stat b rx-packets
+	for GEN in 2 3 4; do
+		install_key b a activate on-first-record
+		install_key a b activate now
+		await is active key_state b a
+	done
+	on a omertactl key del omr0 peer b local-id 4609
+	on a omertactl peer del omr0 peer b
+	refused on a ip link add omr0 type omerta
+	on b ip link del omr0
+	make_ns x
+	ip -n omt-x link add omr0 type omerta
+	on x omertactl peer add omr0 id 5
+	ip netns del omt-x
+	timeout "$WAIT" modprobe -r omerta
+	modprobe omerta
+	for what in device:3 peer:3 key:8; do
+		is "${what#*:}" created "${what%:*}" created
+		is "${what#*:}" created "${what%:*}" destroyed
+	done
+}
+
+# CPUs come and go under traffic that is split over them.
+test_cpu_hotplug() {
+	local cpu=/sys/devices/system/cpu/cpu1/online tcp
+
+	[[ -w $cpu ]] || { echo "SKIP no CPU can be taken offline"; exit 4; }
+	make_both policy percpu
+	serve b
+	bg a timeout "$WAIT" iperf3 -c 10.9.0.2 -n 24M
+	tcp=$!
+	for _ in 1 2 3 4 5; do
+		echo 0 >"$cpu"
+		pings a 10.9.0.2
+		echo 1 >"$cpu"
+		pings b 10.9.0.1
+	done
+	wait "$tcp"
+	copy a b 10.9.0.2 300000
+	no_drops a
+	no_drops b
+}
+
+TESTS=(
+	test_rename test_moved_device test_netns_deleted test_module_unloaded test_balance
+	test_cpu_hotplug
+)
+
+modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
+run_tests "${@:-${TESTS[@]}}"
