@@ -190,12 +190,13 @@ test_record_limits() {
 
 test_byte_limit() {
 	half_made
+	# A ping of 100 bytes is a record of 16 + 112 + 16. Activated so, nothing else
+	# is sent.
+	install_key a b activate on-first-record hard-bytes "$((3 * 144))"
 	install_key b a activate now
-	# A ping of 100 bytes is a record of 16 + 112 + 16, an empty one is 32.
-	install_key a b activate now hard-bytes "$((32 + 3 * 144))"
-	await is 1 peer_stat a b tx-records
+	await is active key_state a b
 	pings a -s 72 10.9.0.2
-	is "$((32 + 3 * 144))" key_counter a b tx-bytes
+	is "$((3 * 144))" key_counter a b tx-bytes
 	is active key_state a b
 	no_ping a -s 0 10.9.0.2
 	is retired key_state a b
@@ -212,7 +213,9 @@ test_time_limits() {
 	saw 'key-soft omr0 2 4609 time' 'key-hard omr0 2 4609 time'
 	await is dead key_state a b
 	age=$(key_counter a b age)
-	((age >= 4000 && age < 5500))
+	((age >= 4000))
+	# A kernel that looks after itself lets us see it late.
+	[[ -e /sys/kernel/debug/kmemleak ]] || ((age < 5500))
 	await grep -q dead "$DIR/events"
 	saw 'key-soft omr0 2 4609 time' 'key-hard omr0 2 4609 time' 'key-dead omr0 2 4609 time'
 	# Records under it go unread.
