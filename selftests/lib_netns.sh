@@ -210,14 +210,15 @@ listening() {
 	on "$1" ss -Hltn "sport = :$2" | grep -q .
 }
 
-# tcp NS ADDRESS BYTES. iperf3 may stop counting before all has arrived.
+# tcp NS ADDRESS BYTES. iperf3 stops counting when the sender has written all,
+# much of which may be on its way then; copy() sees what arrives.
 tcp() {
 	on "$1" timeout "$WAIT" iperf3 -c "$2" -n "$3" -J >"$DIR/iperf3" || {
 		cat "$DIR/iperf3"
 		return 1
 	}
 	jq -e --argjson n "$(numfmt --from=iec "$3")" \
-		'.end | .sum_sent.bytes >= $n and .sum_received.bytes > $n / 4' "$DIR/iperf3"
+		'.end | .sum_sent.bytes >= $n and .sum_received.bytes > 0' "$DIR/iperf3"
 }
 
 # copy FROM TO ADDRESS BYTES: the content arrives unchanged.

@@ -36,14 +36,13 @@ policy() {
 	local size end
 
 	make_both "$@"
-	serve b
 	for size in 512 4096 65536; do
 		for end in a b; do
 			on "$end" ip link set "$DEV" down
 			on "$end" omertactl link set "$DEV" chunk-size "$size"
 			on "$end" ip link set "$DEV" up
 		done
-		tcp a 10.9.0.2 2M
+		copy a b 10.9.0.2 2000000
 	done
 }
 
