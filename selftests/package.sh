@@ -39,6 +39,7 @@ make_root() {
 	local suites
 
 	say "building a root with tools for packages"
+	rm -f "$CACHE/package/$(host_codename)"*.tar
 	suites=("$(host_codename)")
 	! mirror_for "${suites[0]}-security" >/dev/null || suites+=("${suites[0]}-security")
 	(
