@@ -22,12 +22,13 @@ main() {
 }
 
 table() {
-	local kernel arch
+	local kernel arch release
 
-	echo '| Debian'"'"'s Linux | x86-64 | arm64 |'
+	echo "| Debian's Linux | x86-64 | arm64 |"
 	echo '|---|---|---|'
 	for kernel in "${kernels[@]}"; do
-		printf '| %s |' "$(<"$CACHE/kernels/$kernel-amd64/stamp")"
+		release=$(<"$CACHE/kernels/$kernel-amd64/stamp")
+		printf '| %s |' "${release%-cloud-amd64}"
 		for arch in "${ARCHES[@]}"; do
 			result "$1" "$kernel-$arch"
 		done
