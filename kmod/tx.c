@@ -129,8 +129,13 @@ static void send_burst(struct tx_burst *burst)
 	omerta_job_put(&burst->job);
 }
 
-/* Move what is sealed at the fifo's head to @ready, up to a batch. */
-static void take_sealed(struct omerta_peer *peer, struct list_head *ready)
+/*
+ * Move what is sealed at the fifo's head to @ready, up to a batch. What goes into
+ * another device of our kind is left to a worker: it would take that one's queue
+ * lock under this one's, and tunnels that are turned round in the other order.
+ */
+static void take_sealed(struct omerta_peer *peer, struct list_head *ready,
+			bool worker)
 {
 	struct tx_burst *burst, *tmp;
 	unsigned int n = 0;
@@ -139,6 +144,8 @@ static void take_sealed(struct omerta_peer *peer, struct list_head *ready)
 	list_for_each_entry_safe(burst, tmp, &peer->tx_fifo, list) {
 		/* Pairs with seal_done(). */
 		if (n++ == SEND_BATCH || !smp_load_acquire(&burst->sealed))
+			break;
+		if (!worker && omerta_udp_nested(peer->tun, &burst->path))
 			break;
 		list_move_tail(&burst->list, ready);
 	}
@@ -167,14 +174,14 @@ static bool head_sealed(struct omerta_peer *peer)
  *
  * Context: BH off, the peer is referred to.
  */
-static void send_sealed(struct omerta_peer *peer)
+static void send_sealed(struct omerta_peer *peer, bool worker)
 {
 	struct tx_burst *burst, *tmp;
 	LIST_HEAD(ready);
 
 	if (test_and_set_bit(OMERTA_PEER_SENDING, &peer->flags))
 		return;
-	take_sealed(peer, &ready);
+	take_sealed(peer, &ready, worker);
 	list_for_each_entry_safe(burst, tmp, &ready, list)
 		send_burst(burst);
 	clear_bit_unlock(OMERTA_PEER_SENDING, &peer->flags);
@@ -196,7 +203,7 @@ void omerta_tx_work(struct work_struct *work)
 						tx_work);
 
 	local_bh_disable();
-	send_sealed(peer);
+	send_sealed(peer, true);
 	local_bh_enable();
 	omerta_peer_put(peer);
 }
@@ -210,7 +217,7 @@ static void seal_done(struct omerta_job *job)
 	local_bh_disable();
 	/* Pairs with take_sealed(); the burst may be gone after it. */
 	smp_store_release(&burst->sealed, true);
-	send_sealed(peer);
+	send_sealed(peer, false);
 	local_bh_enable();
 }
 

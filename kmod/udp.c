@@ -369,6 +369,19 @@ static struct dst_entry *route6(struct omerta_peer *peer, struct sk_buff *skb,
 				      &peer->cache);
 }
 
+/**
+ * omerta_udp_nested() - whether a datagram goes into a device of our kind
+ * @tun: the device
+ * @path: its way, from omerta_udp_route()
+ *
+ * Return: true if the tunnel runs in another.
+ */
+bool omerta_udp_nested(const struct omerta_tunnel *tun,
+		       const struct omerta_path *path)
+{
+	return path->dst->dev->netdev_ops == tun->dev->netdev_ops;
+}
+
 /*
  * Whether a route leads into the device itself, be it through other tunnels of
  * its kind. Those are judged by the routes they have: in a circle of tunnels
@@ -444,8 +457,7 @@ int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
 	if (IS_ERR(path->dst))
 		return PTR_ERR(path->dst);
 	/* Even a cached route may have come to lead into the device. */
-	if (unlikely(path->dst->dev->netdev_ops == tun->dev->netdev_ops &&
-		     leads_back(tun, path))) {
+	if (unlikely(omerta_udp_nested(tun, path) && leads_back(tun, path))) {
 		dst_release(path->dst);
 		return -ELOOP;
 	}

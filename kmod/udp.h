@@ -33,6 +33,8 @@ void omerta_udp_source(const struct sk_buff *skb,
 u8 omerta_udp_dsfield(const struct sk_buff *skb);
 int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
 		     struct omerta_path *path);
+bool omerta_udp_nested(const struct omerta_tunnel *tun,
+		       const struct omerta_path *path);
 void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 		     struct omerta_path *path, u8 ecn);
 
