@@ -35,8 +35,7 @@ test_moved_device() {
 	on x ip link set omr0 up
 	pings x 10.9.0.2
 	pings b fd09::1
-	serve b
-	tcp x 10.9.0.2 2M
+	copy x b 10.9.0.2 2000000
 	on a ss -Hlun 'sport = :51900' | grep -q .
 	is '' on x ss -Hlun
 	# Without the netns of its sockets it is mute but there.

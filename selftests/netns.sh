@@ -347,7 +347,7 @@ test_tunnel_in_tunnel() {
 	serve b
 	pings a 10.10.0.2
 	pings a -s 1200 fd10::2
-	tcp a 10.10.0.2 2M
+	copy a b 10.10.0.2 2000000
 	udp a 10.10.0.2
 }
 

@@ -78,20 +78,19 @@ configure() {
 
 # with_progress COMMAND...: as quietly, with a line each half minute.
 with_progress() {
-	local log rc steps=0 next=$((SECONDS + 30))
+	local log rc=0 steps=0 next=$((SECONDS + 30))
 
 	log=$(mktemp)
-	{ "$@" </dev/null 2>&1 || echo "status $?"; } | tee "$log" |
+	"$@" </dev/null 2>&1 | tee "$log" |
 		while read -r; do
 			((++steps))
 			((SECONDS >= next)) || continue
 			say "$steps steps after $SECONDS s"
 			next=$((SECONDS + 30))
-		done
-	rc=$(sed -n '$s/^status //p' "$log")
-	[[ -z $rc ]] || tail -n 50 "$log" >&2
+		done || rc=$?
+	((rc == 0)) || tail -n 50 "$log" >&2
 	rm -f "$log"
-	return "${rc:-0}"
+	return "$rc"
 }
 
 install() {
