@@ -72,16 +72,16 @@ for _ in range(int(sys.argv[1])):
 	await udp_bound "$1" 7777
 }
 
-# watch_events NS SECONDS: into $DIR/events; the watcher ends when none came for
+# watch_events NS [SECONDS]: into $DIR/events; the watcher ends when none came for
 # so long.
 watch_events() {
-	bg "$1" ./nl.py events "$2" >"$DIR/events"
+	bg "$1" ./nl.py events "${2:-$WAIT}" >"$DIR/events"
 	await grep -q listening "$DIR/events"
 }
 
 # saw LINE...: exactly these events
 saw() {
-	is "$(printf '%s\n' listening "$@")" cat "$DIR/events"
+	await is "$(printf '%s\n' listening "$@")" cat "$DIR/events"
 }
 
 half_made() {
@@ -100,7 +100,7 @@ test_full_stage() {
 	local numbers
 
 	half_made
-	watch_events a 8
+	watch_events a
 	install_key a b
 	install_key b a
 	take_numbers b 128 "$DIR/numbers"
@@ -121,7 +121,7 @@ test_stage_ends() {
 	local ping
 
 	half_made
-	watch_events a 12
+	watch_events a
 	numbered_udp a 10.9.0.2 3
 	await is 3 dev_stat a tx-drop-no-key
 	saw 'key-needed omr0 2'
@@ -168,7 +168,7 @@ key_counter() {
 # The next key takes what waits then.
 test_record_limits() {
 	half_made
-	watch_events a 8
+	watch_events a
 	install_key a b soft-records 5 hard-records 10
 	install_key b a activate now
 	await is true key_counter a b confirmed
@@ -207,7 +207,7 @@ test_time_limits() {
 	local age
 
 	half_made
-	watch_events a 14
+	watch_events a
 	install_key a b soft-time 1 seal-time 2 open-time 10
 	await is retired key_state a b
 	saw 'key-soft omr0 2 4609 time' 'key-hard omr0 2 4609 time'
@@ -300,7 +300,7 @@ test_hibernation() {
 	grep -qs disk /sys/power/state || { echo "SKIP no hibernation"; exit 4; }
 	make_both
 	pings a 10.9.0.2
-	watch_events a 30
+	watch_events a
 	# Without swap space it fails, or it is but a test; first everything is told.
 	[[ ! -w /sys/power/pm_test ]] || echo freezer >/sys/power/pm_test
 	echo disk >/sys/power/state || true
