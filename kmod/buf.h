@@ -4,7 +4,27 @@
 
 #include <linux/skbuff.h>
 
-struct sk_buff *omerta_buf_alloc(unsigned int headroom, unsigned int len,
-				 u8 **data);
+/* Few enough to be fragments, as many as a burst can need. */
+#define OMERTA_BUF_BLOCKS	4
+
+/**
+ * struct omerta_buf - room for pieces of one length, each contiguous
+ * @block: memory for @per_block pieces each
+ * @per_block: pieces per block
+ * @len: of a piece; the last may be shorter
+ */
+struct omerta_buf {
+	u8 *block[OMERTA_BUF_BLOCKS];
+	unsigned int per_block;
+	u32 len;
+};
+
+static inline u8 *omerta_buf_piece(const struct omerta_buf *buf, unsigned int i)
+{
+	return buf->block[i / buf->per_block] + i % buf->per_block * buf->len;
+}
+
+struct sk_buff *omerta_buf_alloc(struct omerta_buf *buf, unsigned int headroom,
+				 unsigned int n, u32 len, u32 last);
 
 #endif /* _OMERTA_BUF_H */

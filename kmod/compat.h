@@ -46,6 +46,16 @@
 #define WQ_PERCPU	0
 #endif
 
+/* The kernel's own setter of both is not for modules. */
+static inline void netif_gso_max_size_raise(struct net_device *dev,
+					    unsigned int size)
+{
+	WRITE_ONCE(dev->gso_max_size, size);
+#ifdef OMERTA_HAVE_GSO_IPV4_MAX_SIZE
+	WRITE_ONCE(dev->gso_ipv4_max_size, size);
+#endif
+}
+
 #ifndef OMERTA_HAVE_DROP_TUNNEL_ECN
 #define SKB_DROP_REASON_IP_TUNNEL_ECN	SKB_DROP_REASON_NOT_SPECIFIED
 #endif

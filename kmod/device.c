@@ -11,18 +11,23 @@
 #include <net/ip_tunnels.h>
 #include <net/net_namespace.h>
 #include <net/rtnetlink.h>
+#include <net/tcp.h>
 
 #include "compat.h"
 #include "peer.h"
 #include "record.h"
 #include "rx.h"
 #include "tx.h"
+#include "tx_burst.h"
 #include "udp.h"
 
 #define DEFAULT_MTU		1388
 #define TX_QUEUE_LEN		1000
 /* Handing work over costs more than sealing this much. */
 #define DEFAULT_THRESHOLD	16384
+#define FEATURES		(NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HIGHDMA | \
+				 NETIF_F_HW_CSUM | NETIF_F_TSO | NETIF_F_TSO6 | \
+				 NETIF_F_TSO_ECN | NETIF_F_GSO_UDP_L4)
 
 /* All devices of all namespaces. Taken inside RTNL, outside a device's lock. */
 static LIST_HEAD(tunnels);
@@ -84,6 +89,29 @@ static void peer_kill_keys(struct omerta_peer *peer)
 	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_VM_FORK);
 }
 
+/* Super-packets of no more packets than one burst has records. */
+static void set_burst_limits(struct omerta_tunnel *tun, u32 mtu)
+{
+	unsigned int n = omerta_tx_burst_len(mtu, tun->class);
+	/* With the smallest headers that TCP has here, and what it deducts. */
+	u32 headers = sizeof(struct ipv6hdr) + sizeof(struct tcphdr) +
+		      TCPOLEN_TSTAMP_ALIGNED;
+
+	struct net_device *dev = tun->dev;
+	/* Unless somebody has lowered them by hand. */
+	bool size = dev->gso_max_size == dev->tso_max_size;
+	bool segs = dev->gso_max_segs == dev->tso_max_segs;
+
+	netif_set_tso_max_segs(dev, n);
+	netif_set_tso_max_size(dev, n * (max(mtu, 2 * headers) - headers) +
+				    MAX_TCP_HEADER);
+	/* These the calls only lower. */
+	if (size)
+		netif_gso_max_size_raise(dev, dev->tso_max_size);
+	if (segs)
+		WRITE_ONCE(dev->gso_max_segs, dev->tso_max_segs);
+}
+
 /* The device has its name by now; device_destruct() undoes it. */
 static int device_init(struct net_device *dev)
 {
@@ -112,6 +140,7 @@ static int device_init(struct net_device *dev)
 	if (err)
 		goto err_keys;
 	netif_napi_add(dev, &tun->napi, omerta_rx_poll);
+	set_burst_limits(tun, dev->mtu);
 	netdev_dbg(dev, "device created\n");
 	return 0;
 
@@ -191,12 +220,23 @@ static void device_uninit(struct net_device *dev)
 	mutex_unlock(&tun->lock);
 }
 
+static int device_change_mtu(struct net_device *dev, int mtu)
+{
+	struct omerta_tunnel *tun = netdev_priv(dev);
+
+	set_burst_limits(tun, mtu);
+	WRITE_ONCE(dev->mtu, mtu);
+	return 0;
+}
+
 static const struct net_device_ops netdev_ops = {
 	.ndo_init = device_init,
 	.ndo_open = device_open,
 	.ndo_stop = device_stop,
 	.ndo_uninit = device_uninit,
 	.ndo_start_xmit = omerta_tx_xmit,
+	.ndo_features_check = omerta_tx_features,
+	.ndo_change_mtu = device_change_mtu,
 	.ndo_get_stats64 = device_stats,
 };
 
@@ -236,8 +276,8 @@ static void device_setup(struct net_device *dev)
 	dev->hard_header_len = 0;
 	dev->addr_len = 0;
 	dev->tx_queue_len = TX_QUEUE_LEN;
-	dev->features |= NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HIGHDMA;
-	dev->hw_features |= NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HIGHDMA;
+	dev->features |= FEATURES;
+	dev->hw_features |= FEATURES;
 	dev->mtu = DEFAULT_MTU;
 	dev->min_mtu = ETH_MIN_MTU;
 	dev->max_mtu = omerta_record_max_plain(0);
@@ -373,6 +413,7 @@ int omerta_device_configure(struct omerta_tunnel *tun,
 	if (has & BIT(OMERTA_A_DEVICE_CHUNK_SIZE)) {
 		tun->class = config->class;
 		tun->dev->max_mtu = omerta_record_max_plain(config->class);
+		set_burst_limits(tun, tun->dev->mtu);
 	}
 	if (has & BIT(OMERTA_A_DEVICE_FWMARK)) {
 		WRITE_ONCE(tun->fwmark, config->fwmark);

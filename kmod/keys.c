@@ -28,34 +28,35 @@ struct omerta_key *omerta_key_get(struct rhashtable *table, u32 local_id)
 	return key;
 }
 
-static bool soft_reached(const struct omerta_key *key, u32 len)
+static bool soft_reached(const struct omerta_key *key, unsigned int n, u32 len)
 {
 	return !key->soft_told &&
-	       (key->tx_next >= key->limits.soft_records ||
+	       (key->tx_next + n > key->limits.soft_records ||
 		key->tx_bytes + len > key->limits.soft_bytes);
 }
 
-static bool hard_reached(const struct omerta_key *key, u32 len)
+static bool hard_reached(const struct omerta_key *key, unsigned int n, u32 len)
 {
-	return key->tx_next >= key->limits.hard_records ||
+	return key->tx_next + n > key->limits.hard_records ||
 	       key->tx_bytes + len > key->limits.hard_bytes;
 }
 
-/* Act on a limit of the active key that the next record would meet. */
-static void seal_limits(struct omerta_key *key, u32 len, u64 now)
+/* Act on a limit of the active key that the next records would meet. */
+static void seal_limits(struct omerta_key *key, unsigned int n, u32 len,
+			u64 now)
 {
 	const struct omerta_key_limits *l = &key->limits;
 
 	spin_lock_bh(&key->ring->lock);
-	if (key->tx_next >= OMERTA_COUNTER_LIMIT)
+	if (key->tx_next + n > OMERTA_COUNTER_LIMIT)
 		omerta_key_die_of(key, OMERTA_KEY_LIMIT_RECORDS);
-	else if (key->tx_next >= l->hard_records)
+	else if (key->tx_next + n > l->hard_records)
 		omerta_key_seal_over(key, OMERTA_KEY_LIMIT_RECORDS);
 	else if (key->tx_bytes + len > l->hard_bytes)
 		omerta_key_seal_over(key, OMERTA_KEY_LIMIT_BYTES);
 	else if (now >= omerta_key_deadline(key, l->seal_time))
 		omerta_key_seal_over(key, OMERTA_KEY_LIMIT_TIME);
-	else if (key->tx_next >= l->soft_records)
+	else if (key->tx_next + n > l->soft_records)
 		omerta_key_soft(key, OMERTA_KEY_LIMIT_RECORDS);
 	else
 		omerta_key_soft(key, OMERTA_KEY_LIMIT_BYTES);
@@ -63,17 +64,18 @@ static void seal_limits(struct omerta_key *key, u32 len, u64 now)
 }
 
 /**
- * omerta_key_seal() - take the active key and a counter for one record
+ * omerta_key_seal() - take the active key and counters for records
  * @ring: the peer's ring
- * @len: the record's UDP payload length
- * @counter: gets the record's counter
+ * @n: how many records, at most 64
+ * @len: UDP payload bytes of all
+ * @counter: gets the first record's counter; those of the others follow
  *
  * Context: BH off, the peer's tx_lock held, which makes counters unique.
  * Return: the key, to be given back with omerta_key_put(), or NULL if there
- * is none that may seal.
+ * is none that may seal so many.
  */
-struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, u32 len,
-				   u64 *counter)
+struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
+				   u32 len, u64 *counter)
 {
 	u64 now = ktime_get_coarse_boottime_ns();
 	struct omerta_key *key;
@@ -87,16 +89,16 @@ struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, u32 len,
 	}
 	rcu_read_unlock();
 
-	over = hard_reached(key, len) ||
+	over = hard_reached(key, n, len) ||
 	       now >= omerta_key_deadline(key, key->limits.seal_time);
-	if (unlikely(over || soft_reached(key, len)))
-		seal_limits(key, len, now);
+	if (unlikely(over || soft_reached(key, n, len)))
+		seal_limits(key, n, len, now);
 	if (unlikely(over)) {
 		omerta_key_put(key);
 		return NULL;
 	}
 	*counter = key->tx_next;
-	WRITE_ONCE(key->tx_next, key->tx_next + 1);
+	WRITE_ONCE(key->tx_next, key->tx_next + n);
 	WRITE_ONCE(key->tx_bytes, key->tx_bytes + len);
 	return key;
 }

@@ -179,8 +179,8 @@ void omerta_keyring_needed(struct omerta_keyring *ring);
 
 struct omerta_key *omerta_key_get(struct rhashtable *table, u32 local_id);
 void omerta_key_put(struct omerta_key *key);
-struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, u32 len,
-				   u64 *counter);
+struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
+				   u32 len, u64 *counter);
 bool omerta_key_opens(const struct omerta_key *key);
 void omerta_key_auth_failed(struct omerta_key *key);
 enum omerta_fresh omerta_key_commit(struct omerta_key *key, u64 counter,

@@ -57,6 +57,7 @@ struct omerta_endpoint {
  * @tx_lock: makes staging serial; BH off
  * @stage: packets that wait for a key or a route; lock: @tx_lock
  * @stage_since: jiffies at which @stage began to wait; lock: @tx_lock
+ * @stage_bytes: that were put into @stage since it was empty; lock: @tx_lock
  * @stage_why: what it will be dropped for, if it comes to that; lock: @tx_lock
  * @key_wanted: a key was asked for and none has sealed since; lock: @tx_lock
  * @tx_fifo: bursts in counter order; lock: @tx_lock
@@ -90,6 +91,7 @@ struct omerta_peer {
 	spinlock_t tx_lock; /* of all that stages */
 	struct sk_buff_head stage;
 	unsigned long stage_since;
+	u32 stage_bytes;
 	enum omerta_drop stage_why;
 	bool key_wanted;
 	struct list_head tx_fifo;

@@ -8,16 +8,13 @@
  */
 #include "rx.h"
 
-#include <linux/if_ether.h>
 #include <linux/slab.h>
-#include <net/inet_ecn.h>
-#include <net/ip_tunnels.h>
-#include <net/ipv6.h>
 
 #include "buf.h"
 #include "compat.h"
 #include "peer.h"
 #include "record.h"
+#include "rx_burst.h"
 #include "tx.h"
 #include "udp.h"
 
@@ -25,75 +22,34 @@
 #define ANSWER_TIME	(10 * HZ)
 /* Bursts that are not committed, for all peers of a device. */
 #define INFLIGHT_MAX	256
-/* What of a packet is made linear before it goes up. */
-#define PULL_LEN	128U
 
-/**
- * struct rx_burst - records on their way in
- * @job: for the opening of all chunks but the first
- * @list: member of the peer's fifo; NAPI only
- * @done: member of the device's list of what is opened
- * @peer: the peer; a reference
- * @key: the key; a reference
- * @outer: the datagram, linear
- * @inner: gets the plaintext
- * @data: its content
- * @layout: of the record
- * @counter: of the record
- * @bad: a chunk is not authentic
- * @opened: all chunks are through
- */
-struct rx_burst {
-	struct omerta_job job;
-	struct list_head list;
-	struct llist_node done;
-	struct omerta_peer *peer;
-	struct omerta_key *key;
-	struct sk_buff *outer;
-	struct sk_buff *inner;
-	u8 *data;
-	struct omerta_layout layout;
-	u64 counter;
-	bool bad;
-	bool opened;
-};
+#define NO_REASON	(-1)
 
-static bool open_chunks(struct rx_burst *burst, unsigned int i,
-			unsigned int end)
-{
-	struct omerta_chunk list[OMERTA_CHUNK_LIST];
-	unsigned int n;
-
-	for (n = 0; i < end; i++) {
-		list[n].plain = burst->data;
-		list[n].sealed = burst->outer->data;
-		omerta_record_chunk(&burst->layout, burst->counter, i,
-				    &list[n++]);
-		if (n < OMERTA_CHUNK_LIST && i + 1 < end)
-			continue;
-		if (!omerta_chunk_open(list, n, burst->key->rx_secret))
-			return false;
-		n = 0;
-	}
-	return true;
-}
-
-/* Of the chunks but the first. */
+/* Of the chunks but the first of the only record, or of whole records. */
 static void open_run(struct omerta_job *job, unsigned int first,
 		     unsigned int end)
 {
-	struct rx_burst *burst = container_of(job, struct rx_burst, job);
+	struct omerta_rx_burst *burst = container_of(job, struct omerta_rx_burst,
+						     job);
 
-	if (!READ_ONCE(burst->bad) && !open_chunks(burst, first + 1, end + 1))
+	if (burst->n > 1)
+		omerta_rx_open(burst, first, end);
+	else if (!READ_ONCE(burst->bad) &&
+		 !omerta_rx_open_chunks(&burst->rec[0], &burst->last,
+					burst->key->rx_secret,
+					burst->buf.block[0], first + 1, end + 1))
 		WRITE_ONCE(burst->bad, true);
 }
 
 static void burst_free(struct omerta_job *job)
 {
-	struct rx_burst *burst = container_of(job, struct rx_burst, job);
+	struct omerta_rx_burst *burst = container_of(job, struct omerta_rx_burst,
+						     job);
+	unsigned int i;
 
-	kfree_skb(burst->outer);
-	kfree_skb(burst->inner);
+	for (i = 0; i < burst->n; i++)
+		consume_skb(burst->rec[i].outer);
+	consume_skb(burst->inner);
 	omerta_key_put(burst->key);
 	omerta_peer_put(burst->peer);
 	kfree(burst);
@@ -102,7 +58,7 @@ static void burst_free(struct omerta_job *job)
 /* By whoever opened the last chunk. */
 static void open_done(struct omerta_job *job)
 {
-	struct rx_burst *burst = container_of(job, struct rx_burst, job);
+	struct omerta_rx_burst *burst = container_of(job, struct omerta_rx_burst, job);
 	struct omerta_tunnel *tun = burst->peer->tun;
 
 	local_bh_disable();
@@ -111,154 +67,107 @@ static void open_done(struct omerta_job *job)
 	local_bh_enable();
 }
 
-/* Hand one inner packet to the stack; returns its length, 0 if dropped. */
-static u32 deliver(struct omerta_peer *peer, struct sk_buff *skb, u8 dsfield)
-{
-	struct omerta_tunnel *tun = peer->tun;
-	u32 len = skb->len;
-	u8 inner;
-
-	/* There is no link-layer header, which readers find by being told so. */
-	skb_reset_mac_header(skb);
-	skb_reset_network_header(skb);
-	skb->dev = tun->dev;
-	skb->protocol = ip_tunnel_parse_protocol(skb);
-	if (unlikely(!omerta_peer_owns_src(peer, skb))) {
-		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_DROP_SOURCE);
-		return 0;
-	}
-	inner = ip_tunnel_get_dsfield(ip_hdr(skb), skb);
-	if (unlikely(INET_ECN_decapsulate(skb, dsfield, inner) > 1)) {
-		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_DROP_ECN);
-		return 0;
-	}
-	/* Authentic means unchanged, whatever checksums there are inside. */
-	skb->ip_summed = CHECKSUM_UNNECESSARY;
-	skb->csum_level = ~0;
-	dev_sw_netstats_rx_add(tun->dev, len);
-	napi_gro_receive(&tun->napi, skb);
-	return len;
-}
-
-/* Copy one packet of a batch out of the plaintext. */
-static struct sk_buff *copy_inner(struct omerta_tunnel *tun, const u8 *data,
-				  const struct omerta_inner *in)
-{
-	struct sk_buff *skb = napi_alloc_skb(&tun->napi, in->len);
-
-	if (skb)
-		skb_put_data(skb, data + in->off, in->len);
-	return skb;
-}
-
-/* The record's only packet, without padding, its IP header linear. */
-static struct sk_buff *take_inner(struct rx_burst *burst,
-				  const struct omerta_inner *in)
-{
-	struct sk_buff *skb = burst->inner;
-
-	burst->inner = NULL;
-	if (pskb_trim(skb, in->len) ||
-	    !pskb_may_pull(skb, min(in->len, PULL_LEN))) {
-		kfree_skb(skb);
-		return NULL;
-	}
-	return skb;
-}
-
-/* Deliver the packets of a fresh record; counts them. */
-static void deliver_record(struct rx_burst *burst, int n)
-{
-	u8 dsfield = omerta_udp_dsfield(burst->outer);
-	struct omerta_peer *peer = burst->peer;
-	struct omerta_tunnel *tun = peer->tun;
-	struct omerta_inner in = {};
-	u32 packets = 0, bytes = 0;
-
-	while (n--) {
-		bool batch = omerta_record_next(burst->data, &in);
-		struct sk_buff *skb;
-		u32 len;
-
-		skb = batch ? copy_inner(tun, burst->data, &in) :
-			      take_inner(burst, &in);
-		if (!skb) {
-			omerta_drop(tun->drops, NULL,
-				    OMERTA_DROP_RX_DROP_NOMEM);
-			continue;
-		}
-		len = deliver(peer, skb, dsfield);
-		packets += !!len;
-		bytes += len;
-	}
-	if (packets)
-		omerta_peer_stats_rx(peer->stats, packets, bytes, 0, 0);
-}
-
 /* What a fresh record does to its peer, whatever it carries. */
-static void note_record(struct rx_burst *burst, enum omerta_fresh fresh,
+static void note_record(struct omerta_rx_burst *burst, u32 plain_len,
 			bool activated)
 {
 	struct omerta_peer *peer = burst->peer;
-	struct omerta_endpoint from;
 
-	omerta_peer_stats_rx(peer->stats, 0, 0, 1, burst->layout.wire_len);
-	WRITE_ONCE(peer->rx_last, ktime_get_coarse_boottime_ns());
-	if (fresh == OMERTA_FRESH_NEWEST) {
-		omerta_udp_source(burst->outer, &from);
-		omerta_peer_set_endpoint(peer, &from);
-	}
 	if (unlikely(READ_ONCE(peer->confirm_left) &&
 		     rcu_access_pointer(peer->ring.active) == burst->key))
 		WRITE_ONCE(peer->confirm_left, 0);
 	if (unlikely(activated))
 		omerta_tx_flush(peer);
-	if (burst->layout.plain_len && !READ_ONCE(peer->answer_due)) {
+	if (plain_len && !READ_ONCE(peer->answer_due)) {
 		WRITE_ONCE(peer->answer_at, jiffies + ANSWER_TIME);
 		WRITE_ONCE(peer->answer_due, true);
 		omerta_peer_due(peer, jiffies + ANSWER_TIME);
 	}
 }
 
-/* Judge an opened record and deliver what it carries. */
-static void commit(struct rx_burst *burst)
+/* Judge an opened record: sets what it is dropped for, if so. */
+static enum omerta_fresh commit_record(struct omerta_rx_burst *burst,
+				       unsigned int i)
 {
-	struct omerta_peer *peer = burst->peer;
-	struct omerta_tunnel *tun = peer->tun;
+	const struct omerta_layout *l = omerta_rx_layout(burst, i);
+	struct omerta_rx_record *rec = &burst->rec[i];
 	enum omerta_fresh fresh;
 	bool activated;
-	int n;
 
-	if (unlikely(burst->bad)) {
+	if (unlikely(rec->why == OMERTA_DROP_RX_DROP_AUTH)) {
 		omerta_key_auth_failed(burst->key);
-		omerta_drop(tun->drops, NULL, OMERTA_DROP_RX_DROP_AUTH);
-		return;
+		return OMERTA_FRESH_NOT;
 	}
-	if (unlikely(READ_ONCE(peer->dead) || !omerta_key_opens(burst->key))) {
-		omerta_drop(tun->drops, NULL, OMERTA_DROP_RX_DROP_KEY_EXPIRED);
-		return;
+	if (unlikely(READ_ONCE(burst->peer->dead) ||
+		     !omerta_key_opens(burst->key))) {
+		rec->why = OMERTA_DROP_RX_DROP_KEY_EXPIRED;
+		return OMERTA_FRESH_NOT;
 	}
-	fresh = omerta_key_commit(burst->key, burst->counter,
-				  burst->layout.wire_len, &activated);
+	fresh = omerta_key_commit(burst->key, rec->counter, l->wire_len,
+				  &activated);
 	if (unlikely(fresh == OMERTA_FRESH_NOT)) {
-		omerta_drop(tun->drops, NULL, OMERTA_DROP_RX_DROP_REPLAY);
-		return;
+		rec->why = OMERTA_DROP_RX_DROP_REPLAY;
+		return OMERTA_FRESH_NOT;
 	}
-	note_record(burst, fresh, activated);
-	if (!burst->layout.plain_len)
-		return;
-	n = omerta_record_check(burst->data, burst->layout.plain_len);
-	if (unlikely(n < 0)) {
-		omerta_drop(tun->drops, NULL, OMERTA_DROP_RX_DROP_PLAINTEXT);
-		return;
+	note_record(burst, l->plain_len, activated);
+	return fresh;
+}
+
+/* What fresh records do to their peer together. */
+static void note_burst(struct omerta_rx_burst *burst, u32 records, u32 bytes,
+		       bool newest)
+{
+	struct omerta_peer *peer = burst->peer;
+
+	omerta_peer_stats_rx(peer->stats, 0, 0, records, bytes);
+	WRITE_ONCE(peer->rx_last, ktime_get_coarse_boottime_ns());
+	if (newest)
+		omerta_peer_set_endpoint(peer, &burst->from);
+}
+
+/* The only record of a burst is through. */
+static void finish_single(struct omerta_rx_burst *burst)
+{
+	struct omerta_rx_record *rec = &burst->rec[0];
+
+	rec->at = burst->buf.block[0];
+	if (burst->bad)
+		rec->why = OMERTA_DROP_RX_DROP_AUTH;
+	else
+		omerta_rx_check(rec, &burst->last);
+}
+
+/* Judge the opened records and deliver what they carry. */
+static void commit(struct omerta_rx_burst *burst)
+{
+	struct omerta_tunnel *tun = burst->peer->tun;
+	u32 records = 0, bytes = 0;
+	bool newest = false;
+	unsigned int i;
+
+	if (burst->n == 1)
+		finish_single(burst);
+	for (i = 0; i < burst->n; i++) {
+		enum omerta_fresh fresh = commit_record(burst, i);
+
+		if (fresh != OMERTA_FRESH_NOT) {
+			records++;
+			bytes += omerta_rx_layout(burst, i)->wire_len;
+			newest |= fresh == OMERTA_FRESH_NEWEST;
+		}
+		if (unlikely(burst->rec[i].why != NO_REASON))
+			omerta_drop(tun->drops, NULL, burst->rec[i].why);
 	}
-	deliver_record(burst, n);
+	if (!records)
+		return;
+	note_burst(burst, records, bytes, newest);
+	omerta_rx_deliver(burst);
 }
 
 /* Commit, or only drop, what is opened at the head of a peer's fifo. */
 static void commit_opened(struct omerta_peer *peer, bool drop)
 {
-	struct rx_burst *burst, *tmp;
+	struct omerta_rx_burst *burst, *tmp;
 
 	list_for_each_entry_safe(burst, tmp, &peer->rx_fifo, list) {
 		if (!burst->opened)
@@ -275,7 +184,7 @@ static void commit_opened(struct omerta_peer *peer, bool drop)
 static int take_done(struct omerta_tunnel *tun, bool drop)
 {
 	struct llist_node *done = llist_del_all(&tun->rx_done);
-	struct rx_burst *burst, *tmp;
+	struct omerta_rx_burst *burst, *tmp;
 	int n = 0;
 
 	/*
@@ -291,14 +200,12 @@ static int take_done(struct omerta_tunnel *tun, bool drop)
 	return n;
 }
 
-/* Why a datagram that is no data record is dropped. */
-static enum omerta_drop no_record(const struct sk_buff *skb)
+/* Why a datagram that is no good data record is dropped. */
+static enum omerta_drop no_record(const u8 *p, u32 len)
 {
-	u8 buf[OMERTA_MAGIC_LEN + 1];
-	const u8 *p = skb_header_pointer(skb, 0, sizeof(buf), buf);
 	u8 type;
 
-	if (!p || memcmp(p, OMERTA_MAGIC, OMERTA_MAGIC_LEN))
+	if (len <= OMERTA_MAGIC_LEN || memcmp(p, OMERTA_MAGIC, OMERTA_MAGIC_LEN))
 		return OMERTA_DROP_RX_DROP_TYPE;
 	type = p[OMERTA_MAGIC_LEN];
 	if (type == OMERTA_TYPE_MESH || (type >= OMERTA_TYPE_CONTROL &&
@@ -311,43 +218,125 @@ static enum omerta_drop no_record(const struct sk_buff *skb)
 }
 
 /*
- * Make a burst of a datagram: checks all that needs no key, then the key.
- * Returns NULL if it cannot be opened; @why says for what to drop it.
+ * Open the only record of a burst, or begin to. The first chunk is opened here
+ * in any case, so that a forged record costs no more than that.
  */
-static struct rx_burst *parse(struct omerta_tunnel *tun, struct sk_buff *skb,
-			      enum omerta_drop *why)
+static bool open_single(struct omerta_tunnel *tun,
+			struct omerta_rx_burst *burst)
 {
-	const struct omerta_hdr *hdr;
-	struct rx_burst *burst;
+	unsigned int rest = burst->last.n_chunks - 1, runs = 1;
 
-	*why = no_record(skb);
-	if (*why != OMERTA_DROP_RX_DROP_MALFORMED ||
-	    skb->len < OMERTA_HDR_LEN)
-		return NULL;
+	burst->bad = !omerta_rx_open_chunks(&burst->rec[0], &burst->last,
+					    burst->key->rx_secret,
+					    burst->buf.block[0], 0, 1);
+	if (burst->bad)
+		return true;
+	if (rest)
+		runs = omerta_tunnel_split(tun, burst->last.plain_len, rest);
+	omerta_job_init(&burst->job, rest, runs);
+	if (runs > 1)
+		return false;
+	open_run(&burst->job, 0, rest);
+	return true;
+}
+
+/* Open a burst here, or begin to; returns whether it is through. */
+static bool open_burst(struct omerta_tunnel *tun,
+		       struct omerta_rx_burst *burst)
+{
+	u32 plain_len = burst->n * burst->layout.plain_len;
+	unsigned int runs;
+
+	if (burst->n == 1)
+		return open_single(tun, burst);
+	runs = omerta_tunnel_split(tun, plain_len, burst->n);
+	omerta_job_init(&burst->job, burst->n, runs);
+	if (runs > 1)
+		return false;
+	omerta_rx_open(burst, 0, burst->n);
+	return true;
+}
+
+/* Drop a burst before it is opened. */
+static void drop_burst(struct omerta_tunnel *tun,
+		       struct omerta_rx_burst *burst, enum omerta_drop why)
+{
+	omerta_drop_many(tun->drops, NULL, why, burst->n);
+	omerta_job_put(&burst->job);
+}
+
+/* No more records come: open and commit them, or have that done. */
+static void close_burst(struct omerta_tunnel *tun,
+			struct omerta_rx_burst *burst)
+{
+	/* What would have been its first was too old. */
+	if (!burst->n) {
+		omerta_job_put(&burst->job);
+		return;
+	}
+	if (!omerta_key_opens(burst->key)) {
+		drop_burst(tun, burst, OMERTA_DROP_RX_DROP_KEY_EXPIRED);
+		return;
+	}
+	burst->inner = omerta_buf_alloc(&burst->buf, NET_SKB_PAD, burst->n,
+					burst->layout.plain_len,
+					burst->last.plain_len);
+	if (!burst->inner) {
+		drop_burst(tun, burst, OMERTA_DROP_RX_DROP_NOMEM);
+		return;
+	}
+	burst->merge = !netif_elide_gro(tun->dev);
+	list_add_tail(&burst->list, &burst->peer->rx_fifo);
+	tun->rx_inflight++;
+	if (open_burst(tun, burst)) {
+		burst->opened = true;
+		commit_opened(burst->peer, false);
+	} else {
+		omerta_pool_run(&tun->pool, &burst->job);
+	}
+}
+
+/**
+ * struct datagram - where and how a record came
+ * @skb: what it lies in
+ * @from: source
+ * @dsfield: DSCP and ECN
+ * @room: how many records a burst that begins with it should have room for
+ */
+struct datagram {
+	struct sk_buff *skb;
+	struct omerta_endpoint from;
+	u8 dsfield;
+	unsigned int room;
+};
+
+static struct omerta_rx_burst *begin_burst(struct omerta_tunnel *tun,
+					   const struct datagram *d, u32 key_id,
+					   int *why)
+{
+	struct omerta_rx_burst *burst;
+
 	*why = OMERTA_DROP_RX_DROP_NOMEM;
-	if (skb_linearize(skb))
-		return NULL;
-	burst = kzalloc_obj(*burst, GFP_ATOMIC | __GFP_NOWARN);
+	burst = kmalloc(struct_size(burst, rec, d->room),
+			GFP_ATOMIC | __GFP_NOWARN);
 	if (!burst)
 		return NULL;
-	*why = OMERTA_DROP_RX_DROP_MALFORMED;
-	if (omerta_record_parse(&burst->layout, skb->data, skb->len))
-		goto err_burst;
-
-	hdr = (const struct omerta_hdr *)skb->data;
-	burst->counter = le64_to_cpu(hdr->counter);
+	memset(burst, 0, sizeof(*burst));
 	*why = OMERTA_DROP_RX_DROP_KEY_UNKNOWN;
-	burst->key = omerta_key_get(&tun->keys, le32_to_cpu(hdr->key_id));
+	burst->key = omerta_key_get(&tun->keys, key_id);
 	if (!burst->key)
 		goto err_burst;
 	burst->peer = omerta_peer_get(container_of(burst->key->ring,
 						   struct omerta_peer, ring));
 	if (!burst->peer)
 		goto err_key;
-	burst->outer = skb;
+	burst->room = d->room;
+	burst->from = d->from;
+	burst->dsfield = d->dsfield;
 	burst->job.run = open_run;
 	burst->job.done = open_done;
 	burst->job.free = burst_free;
+	omerta_job_init(&burst->job, 0, 1);
 	return burst;
 
 err_key:
@@ -357,64 +346,177 @@ err_burst:
 	return NULL;
 }
 
-/*
- * Open a burst here, or begin to open it elsewhere. The first chunk is opened
- * here in any case, so that a forged record costs no more than that.
- */
-static bool open_burst(struct omerta_tunnel *tun, struct rx_burst *burst,
-		       enum omerta_drop *why)
+static bool same_source(const struct omerta_endpoint *a,
+			const struct omerta_endpoint *b)
 {
-	unsigned int rest = burst->layout.n_chunks - 1;
-	unsigned int runs = 1;
+	return !memcmp(a, b, sizeof(*a));
+}
 
-	*why = OMERTA_DROP_RX_DROP_KEY_EXPIRED;
-	if (!omerta_key_opens(burst->key))
-		return false;
-	*why = OMERTA_DROP_RX_DROP_REPLAY;
-	if (omerta_replay_too_old(&burst->key->replay, burst->counter))
-		return false;
-	*why = OMERTA_DROP_RX_DROP_NOMEM;
-	burst->inner = omerta_buf_alloc(NET_SKB_PAD, burst->layout.plain_len,
-					&burst->data);
-	if (!burst->inner)
-		return false;
-	*why = OMERTA_DROP_RX_DROP_AUTH;
-	if (!open_chunks(burst, 0, 1)) {
-		omerta_key_auth_failed(burst->key);
-		return false;
-	}
+/* Whether a record may follow those of a burst. */
+static bool may_follow(const struct omerta_rx_burst *burst,
+		       const struct datagram *d, const struct omerta_layout *l,
+		       u32 key_id)
+{
+	return burst && !burst->ended && burst->n < burst->room &&
+	       burst->key->local_id == key_id &&
+	       burst->dsfield == d->dsfield &&
+	       l->wire_len <= burst->layout.wire_len &&
+	       l->class <= burst->layout.class &&
+	       (l->wire_len < burst->layout.wire_len ||
+		l->class == burst->layout.class) &&
+	       (burst->n + 1) * burst->layout.wire_len <= OMERTA_MAX_DATAGRAM &&
+	       same_source(&burst->from, &d->from);
+}
 
-	if (rest)
-		runs = omerta_tunnel_split(tun, burst->layout.plain_len, rest);
-	list_add_tail(&burst->list, &burst->peer->rx_fifo);
-	tun->rx_inflight++;
-	if (runs > 1) {
-		omerta_job_init(&burst->job, rest, runs);
-		omerta_pool_run(&tun->pool, &burst->job);
-		return true;
+static void add_record(struct omerta_rx_burst *burst, const struct datagram *d,
+		       const struct omerta_layout *l, const u8 *wire,
+		       u64 counter)
+{
+	unsigned int n = burst->n++;
+	struct omerta_rx_record *rec = &burst->rec[n];
+
+	memset(rec, 0, sizeof(*rec));
+	rec->wire = wire;
+	rec->counter = counter;
+	rec->why = NO_REASON;
+	/* The burst needs the datagrams until it is opened. */
+	if (!n || burst->outer != d->skb) {
+		rec->outer = skb_get(d->skb);
+		burst->outer = d->skb;
 	}
-	burst->bad = !open_chunks(burst, 1, rest + 1);
-	burst->opened = true;
-	commit_opened(burst->peer, false);
+	if (!n)
+		burst->layout = *l;
+	burst->last = *l;
+	burst->ended = l->wire_len < burst->layout.wire_len;
+}
+
+/*
+ * Add a record to the burst that is open, or to a new one. Checks all that can
+ * be without opening it; returns what to drop it for.
+ */
+static int receive_record(struct omerta_tunnel *tun,
+			  struct omerta_rx_burst **open,
+			  const struct datagram *d, const u8 *wire, u32 len)
+{
+	const struct omerta_hdr *hdr = (const void *)wire;
+	struct omerta_layout l;
+	u32 key_id;
+	u64 counter;
+	int why;
+
+	if (len < OMERTA_HDR_LEN || omerta_record_parse(&l, wire, len))
+		return no_record(wire, len);
+	key_id = le32_to_cpu(hdr->key_id);
+	counter = le64_to_cpu(hdr->counter);
+	if (!may_follow(*open, d, &l, key_id)) {
+		if (*open)
+			close_burst(tun, *open);
+		*open = begin_burst(tun, d, key_id, &why);
+		if (!*open)
+			return why;
+	}
+	if (omerta_replay_too_old(&(*open)->key->replay, counter))
+		return OMERTA_DROP_RX_DROP_REPLAY;
+	add_record(*open, d, &l, wire, counter);
+	return NO_REASON;
+}
+
+/* Whether each datagram that an skb stands for is contiguous in memory. */
+static bool in_pieces(struct sk_buff *skb, u32 size)
+{
+	struct skb_seq_state st;
+	u32 done = 0, len;
+	const u8 *data;
+
+	skb_prepare_seq_read(skb, 0, skb->len, &st);
+	while ((len = skb_seq_read(done, &data, &st))) {
+		done += len;
+		if (done < skb->len && done % size) {
+			skb_abort_seq_read(&st);
+			return false;
+		}
+	}
 	return true;
 }
 
-static void receive(struct omerta_tunnel *tun, struct sk_buff *skb)
+static u32 datagram_size(const struct sk_buff *skb)
 {
-	struct rx_burst *burst;
-	enum omerta_drop why;
+	if (skb_is_gso(skb) && skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4)
+		return skb_shinfo(skb)->gso_size;
+	return max(skb->len, 1U);
+}
 
-	burst = parse(tun, skb, &why);
-	if (!burst) {
-		omerta_drop(tun->drops, skb, why);
-		return;
+/* The same datagrams, each contiguous and nobody else's. */
+static struct sk_buff *copy_pieces(const struct sk_buff *skb, u32 size)
+{
+	unsigned int n = DIV_ROUND_UP(skb->len, size), i;
+	u32 last = skb->len - (n - 1) * size;
+	struct omerta_buf buf;
+	struct sk_buff *copy;
+
+	copy = omerta_buf_alloc(&buf, 0, n, size, last);
+	for (i = 0; copy && i < n; i++)
+		WARN_ON_ONCE(skb_copy_bits(skb, i * size,
+					   omerta_buf_piece(&buf, i),
+					   i + 1 < n ? size : last));
+	return copy;
+}
+
+/* Take apart datagrams that are contiguous each. */
+static void receive_pieces(struct omerta_tunnel *tun,
+			   struct omerta_rx_burst **open,
+			   const struct datagram *d, u32 size)
+{
+	struct skb_seq_state st;
+	u32 done = 0, len, n;
+	const u8 *data;
+	int why;
+
+	skb_prepare_seq_read(d->skb, 0, d->skb->len, &st);
+	while ((len = skb_seq_read(done, &data, &st))) {
+		for (; len; len -= n, data += n, done += n) {
+			n = min(len, size);
+			why = receive_record(tun, open, d, data, n);
+			if (unlikely(why != NO_REASON))
+				omerta_drop(tun->drops, NULL, why);
+		}
 	}
-	omerta_job_init(&burst->job, 0, 1);
-	if (!open_burst(tun, burst, &why)) {
-		burst->outer = NULL;
-		omerta_drop(tun->drops, skb, why);
-		omerta_job_put(&burst->job);
+}
+
+/* The datagrams that an skb stands for; returns their number, at least 1. */
+static unsigned int receive(struct omerta_tunnel *tun,
+			    struct omerta_rx_burst **open, struct sk_buff *skb,
+			    bool more)
+{
+	u32 size = datagram_size(skb);
+	unsigned int n = max(1U, DIV_ROUND_UP(skb->len, size));
+	struct datagram d = {
+		.skb = skb,
+		.dsfield = omerta_udp_dsfield(skb),
+		.room = more ? OMERTA_RX_BURST_MAX :
+			       min_t(u32, n, OMERTA_RX_BURST_MAX),
+	};
+
+	/* Pieces of memory are remembered by their addresses. */
+	BUILD_BUG_ON(IS_ENABLED(CONFIG_HIGHMEM));
+	if (unlikely(!skb->len)) {
+		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_DROP_TYPE);
+		return 1;
 	}
+	omerta_udp_source(skb, &d.from);
+	/* What its sender may still write to could change after its tag is seen. */
+	if (skb_has_shared_frag(skb) || !in_pieces(skb, size)) {
+		d.skb = copy_pieces(skb, size);
+		if (!d.skb) {
+			omerta_drop_many(tun->drops, skb,
+					 OMERTA_DROP_RX_DROP_NOMEM, n);
+			return n;
+		}
+		consume_skb(skb);
+	}
+	receive_pieces(tun, open, &d, size);
+	consume_skb(d.skb);
+	return n;
 }
 
 /**
@@ -428,6 +530,7 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 {
 	struct omerta_tunnel *tun = container_of(napi, struct omerta_tunnel,
 						 napi);
+	struct omerta_rx_burst *open = NULL;
 	struct sk_buff *skb;
 	int work;
 
@@ -439,9 +542,10 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 	 */
 	while (work < budget && tun->rx_inflight < INFLIGHT_MAX &&
 	       (skb = omerta_udp_recv(tun))) {
-		receive(tun, skb);
-		work++;
+		work += receive(tun, &open, skb, omerta_udp_more(tun));
 	}
+	if (open)
+		close_burst(tun, open);
 	rcu_read_unlock();
 
 	if (work >= budget)

@@ -47,22 +47,23 @@ struct omerta_peer_stats __percpu *omerta_peer_stats_alloc(void)
 }
 
 /**
- * omerta_drop() - the one way to drop
+ * omerta_drop_many() - the one way to drop
  * @drops: counters of the device
  * @skb: what is dropped; freed. May be NULL.
  * @reason: why
+ * @n: for how many packets or records it stands
  *
  * Context: any but hard interrupt.
  */
-void omerta_drop(struct omerta_drops __percpu *drops, struct sk_buff *skb,
-		 enum omerta_drop reason)
+void omerta_drop_many(struct omerta_drops __percpu *drops, struct sk_buff *skb,
+		      enum omerta_drop reason, unsigned int n)
 {
 	struct omerta_drops *d;
 
 	local_bh_disable();
 	d = this_cpu_ptr(drops);
 	u64_stats_update_begin(&d->syncp);
-	u64_stats_inc(&d->count[reason]);
+	u64_stats_add(&d->count[reason], n);
 	u64_stats_update_end(&d->syncp);
 	local_bh_enable();
 	kfree_skb_reason(skb, core_reason[reason]);
@@ -132,6 +133,25 @@ void omerta_peer_stats_read(struct omerta_peer_stats __percpu *stats,
 		for (i = 0; i < OMERTA_PEER_STATS; i++)
 			sum[i] += now[i];
 	}
+}
+
+/**
+ * omerta_dev_stats_rx() - count packets that a device received
+ * @dev: the device
+ * @packets: their number
+ * @bytes: of all
+ *
+ * Context: BH off. The kernel's dev_sw_netstats_rx_add() counts one packet.
+ */
+void omerta_dev_stats_rx(struct net_device *dev, unsigned int packets,
+			 unsigned int bytes)
+{
+	struct pcpu_sw_netstats *stats = this_cpu_ptr(dev->tstats);
+
+	u64_stats_update_begin(&stats->syncp);
+	u64_stats_add(&stats->rx_packets, packets);
+	u64_stats_add(&stats->rx_bytes, bytes);
+	u64_stats_update_end(&stats->syncp);
 }
 
 /**

@@ -81,17 +81,26 @@ struct omerta_peer_stats {
 
 struct omerta_drops __percpu *omerta_drops_alloc(void);
 struct omerta_peer_stats __percpu *omerta_peer_stats_alloc(void);
-void omerta_drop(struct omerta_drops __percpu *drops, struct sk_buff *skb,
-		 enum omerta_drop reason);
+void omerta_drop_many(struct omerta_drops __percpu *drops, struct sk_buff *skb,
+		      enum omerta_drop reason, unsigned int n);
 void omerta_drops_read(struct omerta_drops __percpu *drops,
 		       u64 sum[OMERTA_DROPS]);
 void omerta_peer_stats_read(struct omerta_peer_stats __percpu *stats,
 			    u64 sum[OMERTA_PEER_STATS]);
+void omerta_dev_stats_rx(struct net_device *dev, unsigned int packets,
+			 unsigned int bytes);
 void omerta_peer_stats_rx(struct omerta_peer_stats __percpu *stats,
 			  unsigned int packets, unsigned int bytes,
 			  unsigned int records, unsigned int outer_bytes);
 void omerta_peer_stats_tx(struct omerta_peer_stats __percpu *stats,
 			  unsigned int packets, unsigned int bytes,
 			  unsigned int records, unsigned int outer_bytes);
+
+/* One packet or record, see omerta_drop_many(). */
+static inline void omerta_drop(struct omerta_drops __percpu *drops,
+			       struct sk_buff *skb, enum omerta_drop reason)
+{
+	omerta_drop_many(drops, skb, reason, 1);
+}
 
 #endif /* _OMERTA_STATS_H */

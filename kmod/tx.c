@@ -17,114 +17,40 @@
 #include <net/ip_tunnels.h>
 #include <net/ipv6.h>
 
-#include "buf.h"
 #include "compat.h"
-#include "record.h"
+#include "tx_burst.h"
 #include "udp.h"
 
 /* Packets that may wait for a key or a route, and for how long. */
 #define STAGE_LEN	128
+#define STAGE_BYTES	(1 << 20)
 #define STAGE_TIME	(5 * HZ)
 /* Bursts sent in one go before others get a turn. */
 #define SEND_BATCH	64
-
-#define HEADROOM	(LL_MAX_HEADER + sizeof(struct ipv6hdr) + \
-			 sizeof(struct udphdr))
-
-/**
- * struct tx_burst - records on their way out
- * @job: for the sealing
- * @list: member of the peer's fifo
- * @peer: the peer; a reference
- * @key: the key; a reference
- * @inner: the packet, NULL for a keepalive
- * @outer: the datagram
- * @data: its UDP payload
- * @path: its way
- * @layout: of the record
- * @counter: of the record
- * @ecn: of the outer header
- * @sealed: may be sent
- */
-struct tx_burst {
-	struct omerta_job job;
-	struct list_head list;
-	struct omerta_peer *peer;
-	struct omerta_key *key;
-	struct sk_buff *inner;
-	struct sk_buff *outer;
-	u8 *data;
-	struct omerta_path path;
-	struct omerta_layout layout;
-	u64 counter;
-	u8 ecn;
-	bool sealed;
-};
 
 static u8 outer_ecn(const struct sk_buff *skb)
 {
 	return ip_tunnel_ecn_encap(0, ip_hdr(skb), skb);
 }
 
-/* Copy a chunk's plaintext to where it is sealed in place, with padding. */
-static void copy_chunk(const struct sk_buff *skb, u32 off,
-		       const struct omerta_chunk *chunk)
-{
-	u32 len = off < skb->len ? min(chunk->len, skb->len - off) : 0;
-
-	/* Cannot fail: the range lies within the packet. */
-	WARN_ON_ONCE(len && skb_copy_bits(skb, off, chunk->sealed, len));
-	memset(chunk->sealed + len, 0, chunk->len - len);
-}
-
-static void seal_run(struct omerta_job *job, unsigned int i, unsigned int end)
-{
-	struct tx_burst *burst = container_of(job, struct tx_burst, job);
-	u32 size = omerta_chunk_size(burst->layout.class);
-	struct omerta_chunk list[OMERTA_CHUNK_LIST];
-	unsigned int n;
-
-	for (n = 0; i < end; i++) {
-		struct omerta_chunk *chunk = &list[n++];
-
-		chunk->plain = burst->data;
-		chunk->sealed = burst->data;
-		omerta_record_chunk(&burst->layout, burst->counter, i, chunk);
-		chunk->plain = chunk->sealed;
-		if (burst->inner)
-			copy_chunk(burst->inner, i * size, chunk);
-		if (n == OMERTA_CHUNK_LIST || i + 1 == end) {
-			omerta_chunk_seal(list, n, burst->key->tx_secret);
-			n = 0;
-		}
-	}
-}
-
-static void burst_free(struct omerta_job *job)
-{
-	struct tx_burst *burst = container_of(job, struct tx_burst, job);
-
-	omerta_peer_put(burst->peer);
-	kfree(burst);
-}
-
 /* Send one sealed burst; the fifo's reference to it ends here. */
-static void send_burst(struct tx_burst *burst)
+static void send_burst(struct omerta_tx_burst *burst)
 {
 	struct omerta_peer *peer = burst->peer;
 	struct omerta_tunnel *tun = peer->tun;
-	u32 bytes = burst->inner ? burst->inner->len : 0;
+	u32 packets = burst->bytes ? burst->n : 0;
 
-	if (burst->inner) {
-		dev_sw_netstats_tx_add(tun->dev, 1, bytes);
-		consume_skb(burst->inner);
+	if (packets) {
+		dev_sw_netstats_tx_add(tun->dev, packets, burst->bytes);
+		consume_skb(burst->inner.skb);
 	}
-	omerta_peer_stats_tx(peer->stats, !!bytes, bytes, 1,
-			     burst->layout.wire_len);
+	omerta_peer_stats_tx(peer->stats, packets, burst->bytes, burst->n,
+			     omerta_tx_burst_bytes(burst));
 	WRITE_ONCE(peer->tx_last, jiffies);
 	if (READ_ONCE(peer->answer_due))
 		WRITE_ONCE(peer->answer_due, false);
-	omerta_udp_send(tun, burst->outer, &burst->path, burst->ecn);
+	omerta_udp_send(tun, burst->outer, &burst->path, burst->ecn,
+			burst->n > 1 ? burst->layout.wire_len : 0, burst->n);
 	omerta_key_put(burst->key);
 	omerta_job_put(&burst->job);
 }
@@ -137,7 +63,7 @@ static void send_burst(struct tx_burst *burst)
 static void take_sealed(struct omerta_peer *peer, struct list_head *ready,
 			bool worker)
 {
-	struct tx_burst *burst, *tmp;
+	struct omerta_tx_burst *burst, *tmp;
 	unsigned int n = 0;
 
 	spin_lock_bh(&peer->tx_lock);
@@ -154,13 +80,13 @@ static void take_sealed(struct omerta_peer *peer, struct list_head *ready,
 
 static bool head_sealed(struct omerta_peer *peer)
 {
-	struct tx_burst *burst;
+	struct omerta_tx_burst *burst;
 	bool sealed;
 
 	if (list_empty_careful(&peer->tx_fifo))
 		return false;
 	spin_lock_bh(&peer->tx_lock);
-	burst = list_first_entry_or_null(&peer->tx_fifo, struct tx_burst, list);
+	burst = list_first_entry_or_null(&peer->tx_fifo, struct omerta_tx_burst, list);
 	/* Pairs with seal_done(). */
 	sealed = burst && smp_load_acquire(&burst->sealed);
 	spin_unlock_bh(&peer->tx_lock);
@@ -176,7 +102,7 @@ static bool head_sealed(struct omerta_peer *peer)
  */
 static void send_sealed(struct omerta_peer *peer, bool worker)
 {
-	struct tx_burst *burst, *tmp;
+	struct omerta_tx_burst *burst, *tmp;
 	LIST_HEAD(ready);
 
 	if (test_and_set_bit(OMERTA_PEER_SENDING, &peer->flags))
@@ -211,7 +137,7 @@ void omerta_tx_work(struct work_struct *work)
 /* By whoever sealed the last chunk. */
 static void seal_done(struct omerta_job *job)
 {
-	struct tx_burst *burst = container_of(job, struct tx_burst, job);
+	struct omerta_tx_burst *burst = container_of(job, struct omerta_tx_burst, job);
 	struct omerta_peer *peer = burst->peer;
 
 	local_bh_disable();
@@ -221,40 +147,15 @@ static void seal_done(struct omerta_job *job)
 	local_bh_enable();
 }
 
-static struct tx_burst *burst_alloc(struct omerta_peer *peer, u32 plain_len)
-{
-	struct tx_burst *burst;
-
-	burst = kzalloc_obj(*burst, GFP_ATOMIC | __GFP_NOWARN);
-	if (!burst)
-		return NULL;
-	omerta_record_layout(&burst->layout, plain_len, peer->tun->class);
-	burst->outer = omerta_buf_alloc(HEADROOM, burst->layout.wire_len,
-					&burst->data);
-	if (!burst->outer || !omerta_peer_get(peer)) {
-		kfree_skb(burst->outer);
-		kfree(burst);
-		return NULL;
-	}
-	burst->peer = peer;
-	burst->job.run = seal_run;
-	burst->job.done = seal_done;
-	burst->job.free = burst_free;
-	omerta_job_init(&burst->job, burst->layout.n_chunks,
-			omerta_tunnel_split(peer->tun, plain_len,
-					    burst->layout.n_chunks));
-	return burst;
-}
-
 /*
- * Make a burst of a packet, or of none for a keepalive, and put it on the
- * fifo. Returns -EAGAIN if the packet should wait.
+ * Put a burst of a packet's parts from number @first on, or of none for a
+ * keepalive, on the fifo. It has a reference to the packet then; the last takes
+ * over the caller's.
  */
-static struct tx_burst *stage(struct omerta_peer *peer, struct sk_buff *skb)
+static struct omerta_tx_burst *stage_burst(struct omerta_peer *peer,
+				    struct sk_buff *skb, unsigned int first)
 {
-	struct omerta_tunnel *tun = peer->tun;
-	struct tx_burst *burst;
-	u32 plain_len = 0;
+	struct omerta_tx_burst *burst;
 	int err;
 
 	lockdep_assert_held(&peer->tx_lock);
@@ -262,26 +163,27 @@ static struct tx_burst *stage(struct omerta_peer *peer, struct sk_buff *skb)
 	peer->stage_why = OMERTA_DROP_TX_DROP_NO_KEY;
 	if (!rcu_access_pointer(peer->ring.active))
 		return ERR_PTR(-EAGAIN);
-	if (skb)
-		plain_len = omerta_record_pad(skb->len, tun->dev->mtu,
-					      tun->class);
-	burst = burst_alloc(peer, plain_len);
-	if (!burst)
-		return ERR_PTR(-ENOMEM);
+	burst = omerta_tx_burst_alloc(peer, skb, first, seal_done);
+	if (IS_ERR(burst))
+		return burst;
 	err = omerta_udp_route(peer, burst->outer, &burst->path);
 	if (err)
 		goto err_burst;
-	burst->key = omerta_key_seal(&peer->ring, burst->layout.wire_len,
+	burst->key = omerta_key_seal(&peer->ring, burst->n,
+				     omerta_tx_burst_bytes(burst),
 				     &burst->counter);
 	if (!burst->key) {
 		dst_release(burst->path.dst);
 		err = -EAGAIN;
 		goto err_burst;
 	}
-	omerta_record_header(&burst->layout, burst->data,
-			     burst->key->remote_id, burst->counter);
-	burst->inner = skb;
-	burst->ecn = skb ? outer_ecn(skb) : 0;
+	if (burst->inner.n == 1)
+		omerta_record_header(&burst->last, burst->buf.block[0],
+				     burst->key->remote_id, burst->counter);
+	if (skb)
+		burst->ecn = outer_ecn(skb);
+	if (first + burst->n < burst->inner.n)
+		skb_get(skb);
 	peer->key_wanted = false;
 	list_add_tail(&burst->list, &peer->tx_fifo);
 	return burst;
@@ -299,6 +201,8 @@ err_burst:
 static enum omerta_drop drop_reason(int err)
 {
 	switch (err) {
+	case -EINVAL:
+		return OMERTA_DROP_TX_DROP_PROTO;
 	case -EDESTADDRREQ:
 		return OMERTA_DROP_TX_DROP_NO_ENDPOINT;
 	case -ENETDOWN:
@@ -308,6 +212,54 @@ static enum omerta_drop drop_reason(int err)
 	default:
 		return OMERTA_DROP_TX_DROP_NOMEM;
 	}
+}
+
+/*
+ * Make bursts of a packet, or one of none for a keepalive. Returns 0 with the
+ * packet consumed and @bursts to run; or an error with nothing done, -EAGAIN if
+ * the packet should wait.
+ */
+static int stage(struct omerta_peer *peer, struct sk_buff *skb,
+		 struct omerta_tx_burst **bursts)
+{
+	struct omerta_tx_burst **end = bursts;
+	unsigned int first = 0;
+
+	*bursts = NULL;
+	do {
+		struct omerta_tx_burst *burst = stage_burst(peer, skb, first);
+
+		if (IS_ERR(burst)) {
+			if (!first)
+				return PTR_ERR(burst);
+			/* The rest of a packet cannot wait. */
+			omerta_drop_many(peer->tun->drops, skb,
+					 burst == ERR_PTR(-EAGAIN) ?
+					 peer->stage_why :
+					 drop_reason(PTR_ERR(burst)),
+					 (*bursts)->inner.n - first);
+			return 0;
+		}
+		*end = burst;
+		end = &burst->next;
+		first += burst->n;
+	} while (first < (*bursts)->inner.n);
+	return 0;
+}
+
+static void run_bursts(struct omerta_tunnel *tun, struct omerta_tx_burst *burst)
+{
+	while (burst) {
+		struct omerta_tx_burst *next = burst->next;
+
+		omerta_pool_run(&tun->pool, &burst->job);
+		burst = next;
+	}
+}
+
+static unsigned int packets_of(const struct sk_buff *skb)
+{
+	return max_t(unsigned int, skb_shinfo(skb)->gso_segs, 1);
 }
 
 /* Tell the sender that its packet cannot be delivered, and drop it. */
@@ -321,7 +273,7 @@ static void reject(struct omerta_tunnel *tun, struct sk_buff *skb,
 	else if (skb->protocol == htons(ETH_P_IPV6))
 		icmpv6_ndo_send(skb, ICMPV6_DEST_UNREACH, ICMPV6_ADDR_UNREACH,
 				0);
-	omerta_drop(tun->drops, skb, reason);
+	omerta_drop_many(tun->drops, skb, reason, packets_of(skb));
 }
 
 /* Let a packet wait; false if there is no room. */
@@ -329,10 +281,14 @@ static bool stage_wait(struct omerta_peer *peer, struct sk_buff *skb)
 {
 	lockdep_assert_held(&peer->tx_lock);
 
-	if (skb_queue_len(&peer->stage) >= STAGE_LEN)
-		return false;
-	if (skb_queue_empty(&peer->stage))
+	if (skb_queue_empty(&peer->stage)) {
 		peer->stage_since = jiffies;
+		peer->stage_bytes = 0;
+	}
+	if (skb_queue_len(&peer->stage) >= STAGE_LEN ||
+	    peer->stage_bytes > STAGE_BYTES)
+		return false;
+	peer->stage_bytes += skb->len;
 	skb_dst_force(skb);
 	__skb_queue_tail(&peer->stage, skb);
 	omerta_peer_due(peer, jiffies + HZ);
@@ -353,14 +309,15 @@ static bool ask_for_key(struct omerta_peer *peer)
 static void send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 {
 	struct omerta_tunnel *tun = peer->tun;
-	struct tx_burst *burst = ERR_PTR(-EAGAIN);
 	bool waits = false, ask = false;
+	struct omerta_tx_burst *bursts;
 	enum omerta_drop why;
+	int err = -EAGAIN;
 
 	spin_lock_bh(&peer->tx_lock);
 	if (skb_queue_empty(&peer->stage))
-		burst = stage(peer, skb);
-	if (burst == ERR_PTR(-EAGAIN)) {
+		err = stage(peer, skb, &bursts);
+	if (err == -EAGAIN) {
 		waits = stage_wait(peer, skb);
 		ask = ask_for_key(peer);
 	}
@@ -369,11 +326,10 @@ static void send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 
 	if (ask)
 		omerta_keyring_needed(&peer->ring);
-	if (!IS_ERR(burst))
-		omerta_pool_run(&tun->pool, &burst->job);
+	if (!err)
+		run_bursts(tun, bursts);
 	else if (!waits)
-		reject(tun, skb, burst == ERR_PTR(-EAGAIN) ? why :
-				 drop_reason(PTR_ERR(burst)));
+		reject(tun, skb, err == -EAGAIN ? why : drop_reason(err));
 }
 
 /**
@@ -384,23 +340,26 @@ static void send_packet(struct omerta_peer *peer, struct sk_buff *skb)
  */
 void omerta_tx_flush(struct omerta_peer *peer)
 {
-	struct tx_burst *burst;
+	struct omerta_tx_burst *bursts;
 	struct sk_buff *skb;
+	int err;
 
 	for (;;) {
+		err = -EAGAIN;
 		spin_lock_bh(&peer->tx_lock);
-		skb = skb_peek(&peer->stage);
-		burst = skb ? stage(peer, skb) : ERR_PTR(-EAGAIN);
-		if (burst != ERR_PTR(-EAGAIN))
-			__skb_unlink(skb, &peer->stage);
+		skb = __skb_dequeue(&peer->stage);
+		if (skb)
+			err = stage(peer, skb, &bursts);
+		if (skb && err == -EAGAIN)
+			__skb_queue_head(&peer->stage, skb);
 		spin_unlock_bh(&peer->tx_lock);
 
-		if (burst == ERR_PTR(-EAGAIN))
+		if (err == -EAGAIN)
 			return;
-		if (IS_ERR(burst))
-			reject(peer->tun, skb, drop_reason(PTR_ERR(burst)));
+		if (err)
+			reject(peer->tun, skb, drop_reason(err));
 		else
-			omerta_pool_run(&peer->tun->pool, &burst->job);
+			run_bursts(peer->tun, bursts);
 	}
 }
 
@@ -443,13 +402,14 @@ void omerta_tx_retry(struct omerta_peer *peer)
  */
 void omerta_tx_keepalive(struct omerta_peer *peer)
 {
-	struct tx_burst *burst;
+	struct omerta_tx_burst *burst;
+	int err;
 
 	spin_lock_bh(&peer->tx_lock);
-	burst = stage(peer, NULL);
+	err = stage(peer, NULL, &burst);
 	spin_unlock_bh(&peer->tx_lock);
-	if (!IS_ERR(burst))
-		omerta_pool_run(&peer->tun->pool, &burst->job);
+	if (!err)
+		run_bursts(peer->tun, burst);
 }
 
 /* Stop the queue before it overflows; look again for room made meanwhile. */
@@ -469,7 +429,14 @@ static bool valid_ip(struct sk_buff *skb)
 	return !skb_network_offset(skb) && pskb_inet_may_pull(skb) &&
 	       ip_tunnel_parse_protocol(skb) == skb->protocol &&
 	       (skb->protocol == htons(ETH_P_IP) ||
-		skb->protocol == htons(ETH_P_IPV6));
+		skb->protocol == htons(ETH_P_IPV6)) &&
+	       (!skb_is_gso(skb) || omerta_segments_can(skb));
+}
+
+static bool fits(const struct sk_buff *skb, u32 mtu)
+{
+	return skb_is_gso(skb) ? skb_gso_validate_network_len(skb, mtu) :
+				 skb->len <= mtu;
 }
 
 static void too_big(struct omerta_tunnel *tun, struct sk_buff *skb)
@@ -481,7 +448,25 @@ static void too_big(struct omerta_tunnel *tun, struct sk_buff *skb)
 			      htonl(mtu));
 	else
 		icmpv6_ndo_send(skb, ICMPV6_PKT_TOOBIG, 0, mtu);
-	omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_TOO_BIG);
+	omerta_drop_many(tun->drops, skb, OMERTA_DROP_TX_DROP_TOO_BIG,
+			 packets_of(skb));
+}
+
+/**
+ * omerta_tx_features() - ndo_features_check
+ * @skb: an inner packet
+ * @dev: the device
+ * @features: that the packet would meet
+ *
+ * Return: those that it meets; what is too special is cut before it comes.
+ */
+netdev_features_t omerta_tx_features(struct sk_buff *skb,
+				     struct net_device *dev,
+				     netdev_features_t features)
+{
+	if (skb_is_gso(skb) && !omerta_segments_can(skb))
+		features &= ~NETIF_F_GSO_MASK;
+	return features;
 }
 
 /**
@@ -501,7 +486,7 @@ netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev)
 		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_PROTO);
 		return NETDEV_TX_OK;
 	}
-	if (unlikely(skb->len > READ_ONCE(dev->mtu))) {
+	if (unlikely(!fits(skb, READ_ONCE(dev->mtu)))) {
 		too_big(tun, skb);
 		return NETDEV_TX_OK;
 	}

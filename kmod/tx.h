@@ -6,6 +6,9 @@
 
 #include "peer.h"
 
+netdev_features_t omerta_tx_features(struct sk_buff *skb,
+				     struct net_device *dev,
+				     netdev_features_t features);
 netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev);
 void omerta_tx_flush(struct omerta_peer *peer);
 void omerta_tx_retry(struct omerta_peer *peer);

@@ -152,6 +152,17 @@ static int sockets_try(struct net *net, __be16 port, struct sockets *s)
 	return err;
 }
 
+/* Have datagrams of one size that came together delivered together. */
+static int sock_want_gro(struct socket *sock)
+{
+	int on = 1;
+
+	if (!sock)
+		return 0;
+	return sock->ops->setsockopt(sock, SOL_UDP, UDP_GRO,
+				     KERNEL_SOCKPTR(&on), sizeof(on));
+}
+
 static int sockets_open(struct omerta_tunnel *tun, u16 port, struct sockets *s,
 			struct netlink_ext_ack *extack)
 {
@@ -169,6 +180,12 @@ static int sockets_open(struct omerta_tunnel *tun, u16 port, struct sockets *s,
 	} while (err == -EADDRINUSE && !port && --tries);
 	if (err == -EADDRINUSE)
 		NL_SET_ERR_MSG(extack, "listen-port is in use; choose another, or 0 for any");
+	if (err)
+		return err;
+	err = sock_want_gro(s->sock[OMERTA_V4]) ?:
+	      sock_want_gro(s->sock[OMERTA_V6]);
+	if (err)
+		sockets_close(s);
 	return err;
 }
 
@@ -289,6 +306,27 @@ struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun)
 		return skb;
 	}
 	return NULL;
+}
+
+/**
+ * omerta_udp_more() - whether more datagrams are likely to have come in
+ * @tun: the device
+ *
+ * Context: as omerta_udp_recv().
+ * Return: true if so; without a lock.
+ */
+bool omerta_udp_more(const struct omerta_tunnel *tun)
+{
+	int i;
+
+	for (i = 0; i < OMERTA_FAMILIES; i++) {
+		struct sock *sk = rcu_dereference(tun->sk[i]);
+
+		if (sk && (!skb_queue_empty_lockless(&sk->sk_receive_queue) ||
+			   !skb_queue_empty_lockless(&udp_sk(sk)->reader_queue)))
+			return true;
+	}
+	return false;
 }
 
 /**
@@ -465,17 +503,34 @@ int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
 	return 0;
 }
 
+/* The tunnel helpers leave this to whoever makes such an skb. */
+static void set_gso(struct sk_buff *skb, u32 size, unsigned int n)
+{
+	struct skb_shared_info *info = skb_shinfo(skb);
+
+	info->gso_type = SKB_GSO_UDP_L4;
+	info->gso_size = size;
+	info->gso_segs = n;
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	/* The UDP header will be put before the data. */
+	skb->csum_start = skb_headroom(skb) - sizeof(struct udphdr);
+	skb->csum_offset = offsetof(struct udphdr, check);
+}
+
 /**
- * omerta_udp_send() - send a datagram
+ * omerta_udp_send() - send datagrams
  * @tun: the device
  * @skb: UDP payload with room for headers; consumed
  * @path: its way, from omerta_udp_route(); the reference is consumed
  * @ecn: ECN bits of the outer header
+ * @size: bytes of each datagram but the last if @skb stands for several, or 0
+ * @n: how many it stands for
  *
  * Context: BH off.
  */
 void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
-		     struct omerta_path *path, u8 ecn)
+		     struct omerta_path *path, u8 ecn, u32 size,
+		     unsigned int n)
 {
 	const struct omerta_endpoint *to = &path->to;
 	struct sock *sk;
@@ -484,12 +539,14 @@ void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 	sk = rcu_dereference(tun->sk[path->family]);
 	if (unlikely(!sk)) {
 		dst_release(path->dst);
-		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_DOWN);
+		omerta_drop_many(tun->drops, skb, OMERTA_DROP_TX_DROP_DOWN, n);
 		goto out;
 	}
 	/* We count ourselves; and fragments are better than nothing. */
 	skb->dev = NULL;
 	skb->ignore_df = 1;
+	if (size)
+		set_gso(skb, size, n);
 	if (path->family == OMERTA_V4)
 		udp_tunnel_xmit_skb(dst_rtable(path->dst), sk, skb, to->src4,
 				    to->addr4, ecn,

@@ -28,6 +28,7 @@ int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
 void omerta_udp_close(struct omerta_tunnel *tun);
 bool omerta_udp_full(const struct omerta_tunnel *tun);
 struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun);
+bool omerta_udp_more(const struct omerta_tunnel *tun);
 void omerta_udp_source(const struct sk_buff *skb,
 		       struct omerta_endpoint *from);
 u8 omerta_udp_dsfield(const struct sk_buff *skb);
@@ -36,6 +37,7 @@ int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
 bool omerta_udp_nested(const struct omerta_tunnel *tun,
 		       const struct omerta_path *path);
 void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
-		     struct omerta_path *path, u8 ecn);
+		     struct omerta_path *path, u8 ecn, u32 size,
+		     unsigned int n);
 
 #endif /* _OMERTA_UDP_H */

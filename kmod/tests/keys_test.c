@@ -122,7 +122,7 @@ static bool seal(u32 len, u64 *counter)
 	struct omerta_key *key;
 
 	local_bh_disable();
-	key = omerta_key_seal(&fix.ring, len, counter);
+	key = omerta_key_seal(&fix.ring, 1, len, counter);
 	local_bh_enable();
 	if (key)
 		omerta_key_put(key);

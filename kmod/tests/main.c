@@ -9,7 +9,7 @@
 #define LEAF_SUITES							\
 	&omerta_chunk_suite, &omerta_record_suite, &omerta_plain_suite,	\
 	&omerta_tamper_suite, &omerta_replay_suite,			\
-	&omerta_allowedips_suite
+	&omerta_allowedips_suite, &omerta_merge_suite
 
 #ifdef __KERNEL__
 kunit_test_suites(LEAF_SUITES, &omerta_keys_suite, &omerta_queue_suite);

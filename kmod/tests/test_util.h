@@ -42,6 +42,7 @@ extern struct kunit_suite omerta_plain_suite;
 extern struct kunit_suite omerta_tamper_suite;
 extern struct kunit_suite omerta_replay_suite;
 extern struct kunit_suite omerta_allowedips_suite;
+extern struct kunit_suite omerta_merge_suite;
 /* Need a kernel. */
 extern struct kunit_suite omerta_keys_suite;
 extern struct kunit_suite omerta_queue_suite;

@@ -24,6 +24,7 @@ typedef u32 __le32;
 typedef u64 __le64;
 typedef u16 __be16;
 typedef u32 __be32;
+typedef u16 __sum16;
 
 typedef unsigned int gfp_t;
 

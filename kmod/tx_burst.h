@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_TX_BURST_H
+#define _OMERTA_TX_BURST_H
+
+#include "buf.h"
+#include "peer.h"
+#include "record.h"
+#include "segment.h"
+#include "udp.h"
+
+/**
+ * struct omerta_tx_burst - records on their way out
+ * @job: for the sealing; items are records, or the chunks of one
+ * @list: member of the peer's fifo
+ * @next: burst of the same packet that is staged after it
+ * @peer: the peer; a reference
+ * @key: the key; a reference
+ * @inner: the packets
+ * @first: number of the first of them in this burst
+ * @n: number of records
+ * @bytes: of inner packets
+ * @outer: the datagrams
+ * @buf: their UDP payloads
+ * @path: their way
+ * @layout: of all records but the last
+ * @last: of the last
+ * @counter: of the first record
+ * @ecn: of the outer header
+ * @sealed: may be sent
+ */
+struct omerta_tx_burst {
+	struct omerta_job job;
+	struct list_head list;
+	struct omerta_tx_burst *next;
+	struct omerta_peer *peer;
+	struct omerta_key *key;
+	struct omerta_segments inner;
+	unsigned int first;
+	unsigned int n;
+	u32 bytes;
+	struct sk_buff *outer;
+	struct omerta_buf buf;
+	struct omerta_path path;
+	struct omerta_layout layout;
+	struct omerta_layout last;
+	u64 counter;
+	u8 ecn;
+	bool sealed;
+};
+
+unsigned int omerta_tx_burst_len(u32 mtu, u8 class);
+u32 omerta_tx_burst_bytes(const struct omerta_tx_burst *burst);
+struct omerta_tx_burst *
+omerta_tx_burst_alloc(struct omerta_peer *peer, struct sk_buff *skb,
+		      unsigned int first, void (*done)(struct omerta_job *job));
+
+#endif /* _OMERTA_TX_BURST_H */
