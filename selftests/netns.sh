@@ -419,7 +419,7 @@ test_full_queue() {
 seen() {
 	local dump
 
-	bg b tcpdump -i "$ON" -n -v -c 1 "$1" >"$DIR/dump" 2>"$DIR/err"
+	bg b timeout "$WAIT" tcpdump -i "$ON" -n -v -c 1 "$1" >"$DIR/dump" 2>"$DIR/err"
 	dump=$!
 	await grep -q listening "$DIR/err"
 	"${@:2}"
@@ -444,6 +444,57 @@ test_ecn() {
 	is 0 dev_stat b rx-drop-ecn
 	no_ping a -Q 0 10.9.0.2
 	is 1 dev_stat b rx-drop-ecn
+}
+
+# Super-packets go through whole, and where the outer link cuts the datagrams, those
+# that come together still make one.
+test_super_packets() {
+	local end
+
+	make_both
+	# Other limits for a while
+	on a ip link set omr0 mtu 40000
+	on a ip link set omr0 mtu 1388
+	ON=to_a seen 'udp and greater 5000' copy a b 10.9.0.2 1000000
+	ON=omr0 seen 'tcp and greater 5000' copy a b 10.9.0.2 1000000
+	ON=omr0 seen 'ip6 and greater 5000' copy a b fd09::2 1000000
+	for end in "a to_b" "b to_a"; do
+		# shellcheck disable=SC2086 # two words
+		on ${end% *} ethtool -K ${end#* } tx-udp-segmentation off
+	done
+	ON=omr0 seen 'tcp and greater 5000' copy a b 10.9.0.2 1000000
+	ON=omr0 seen 'ip6 and greater 5000' copy a b fd09::2 1000000
+	# Whoever wants no super-packets gets none.
+	on a ethtool -K omr0 tso off
+	copy a b 10.9.0.2 1000000
+	no_drops a
+	no_drops b
+}
+
+# Datagrams that an application has cut by the kernel arrive as if sent one by one.
+test_udp_segments() {
+	make_both
+	bg b python3 -c 'import socket
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.bind(("::", 7777))
+for _ in range(2 * 31):
+    got = s.recv(1 << 16)
+    print(len(got), got[0], len(set(got)))' >"$DIR/got"
+	await udp_bound b 7777
+	on a python3 -c 'import socket
+data = b"".join(bytes([i]) * 1000 for i in range(30)) + bytes([30]) * 7
+for family, to in (socket.AF_INET, "10.9.0.2"), (socket.AF_INET6, "fd09::2"):
+    s = socket.socket(family, socket.SOCK_DGRAM)
+    s.setsockopt(socket.IPPROTO_UDP, 103, 1000) # UDP_SEGMENT
+    s.sendto(data, (to, 7777))'
+	wait "$!"
+	for _ in 1 2; do
+		for i in {0..29}; do
+			echo "1000 $i 1"
+		done
+		echo '7 30 1'
+	done | cmp - "$DIR/got"
+	no_drops b
 }
 
 test_fq_codel() {
@@ -485,7 +536,8 @@ TESTS=(
 	test_v4_in_v4 test_v4_in_v6 test_v6_in_v4 test_v6_in_v6
 	test_policy_inline test_policy_percpu test_policy_auto
 	test_large_mtu_512 test_large_mtu_512_percpu test_large_mtu_4096 test_mtu_refused
-	test_order_out test_order_in test_counters test_capture test_ecn test_fq_codel test_full_queue
+	test_order_out test_order_in test_counters test_super_packets test_udp_segments
+	test_capture test_ecn test_fq_codel test_full_queue
 	test_roaming_v4 test_roaming_v6 test_source_filter test_several_peers
 	test_loop test_fwmark test_tunnel_in_tunnel test_mutual_tunnels
 )

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The wire format against an independent implementation: a device in a namespace,
-# wire_peer.py as its peer in another.
+# wire_peer.py as its peer in another. An argument chooses tests by their names.
 set -u
 
 HERE=$(cd "$(dirname "$0")" && pwd)
@@ -28,16 +28,18 @@ setup() {
 		(umask 077 && head -c 32 /dev/urandom | base64 >"$DIR/$name")
 	done
 	"${a[@]}" omertactl link add o0 listen-port 51900
-	"${a[@]}" sh -c 'echo 1 >/proc/sys/net/ipv6/conf/o0/disable_ipv6'
-	"${a[@]}" omertactl peer add o0 id 1 allowed-ips 10.9.0.2/32
+	ip -n wire-a link set o0 addrgenmode none
+	"${a[@]}" sh -c 'echo 1 >/proc/sys/net/ipv6/conf/o0/keep_addr_on_down'
+	"${a[@]}" omertactl peer add o0 id 1 allowed-ips 10.9.0.2/32,fd09::2/128
 	"${a[@]}" omertactl key add o0 peer 1 local-id 17 remote-id 34 activate now \
 		rx-key-file "$DIR/rx" tx-key-file "$DIR/tx"
 	ip -n wire-a link set o0 mtu 63491
 	"${a[@]}" ip addr add 10.9.0.1/24 dev o0
+	"${a[@]}" ip addr add fd09::1/64 dev o0 nodad
 	ip -n wire-a link set o0 up
 }
 
 trap cleanup EXIT
 (set -e; setup) >&2 || exit 1
 PYTHONDONTWRITEBYTECODE=1 ip netns exec wire-b \
-	python3 "$HERE/wire_peer.py" "$DIR/rx" "$DIR/tx"
+	python3 "$HERE/wire_peer.py" "$DIR/rx" "$DIR/tx" "$@"
