@@ -19,6 +19,7 @@
 #include "rx.h"
 #include "tx.h"
 #include "tx_burst.h"
+#include "txq.h"
 #include "udp.h"
 
 #define DEFAULT_MTU		1388
@@ -182,6 +183,7 @@ static int device_stop(struct net_device *dev)
 	omerta_udp_close(tun);
 	/* Nobody receives, so nobody gives work to others any more. */
 	napi_disable(&tun->napi);
+	omerta_txq_reset(tun);
 	omerta_pool_drain(&tun->pool);
 	omerta_rx_purge(tun);
 	each_peer(tun, peer_forget_traffic);

@@ -16,6 +16,7 @@
 #include "record.h"
 #include "rx_burst.h"
 #include "tx.h"
+#include "txq.h"
 #include "udp.h"
 
 /* A host that accepted data answers within this time, if by nothing else. */
@@ -520,7 +521,8 @@ static unsigned int receive(struct omerta_tunnel *tun,
 }
 
 /**
- * omerta_rx_poll() - take what came in on the sockets and from other CPUs
+ * omerta_rx_poll() - take what came in on the sockets and from other CPUs; see
+ * what has left
  * @napi: the device's
  * @budget: number of bursts to handle at most
  *
@@ -534,6 +536,7 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 	struct sk_buff *skb;
 	int work;
 
+	omerta_txq_poll(tun);
 	rcu_read_lock();
 	work = take_done(tun, false);
 	/*

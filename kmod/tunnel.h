@@ -39,6 +39,8 @@ enum omerta_family { OMERTA_V4, OMERTA_V6, OMERTA_FAMILIES };
  * @rx_done: bursts of which the last chunk has been opened
  * @rx_inflight: bursts that are not committed; @napi only
  * @rx_next: whether IPv4 or IPv6 is drained first; @napi only
+ * @txq_sent: bytes that BQL was told of, modulo 2^32; lock: the queue's
+ * @txq_done: and of which it was told that they are through; @napi only
  * @pool: per-CPU workers
  * @drops: drop counters
  * @xmit_class: of the queue's lock
@@ -64,6 +66,8 @@ struct omerta_tunnel {
 	struct llist_head rx_done;
 	unsigned int rx_inflight;
 	unsigned int rx_next;
+	u32 txq_sent;
+	u32 txq_done;
 	struct omerta_pool pool;
 	struct omerta_drops __percpu *drops;
 	struct lock_class_key xmit_class;

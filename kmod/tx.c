@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "tx_burst.h"
+#include "txq.h"
 #include "udp.h"
 
 /* Packets that may wait for a key or a route, and for how long. */
@@ -289,6 +290,8 @@ static bool stage_wait(struct omerta_peer *peer, struct sk_buff *skb)
 	    peer->stage_bytes > STAGE_BYTES)
 		return false;
 	peer->stage_bytes += skb->len;
+	/* Whoever counts what is on its way shall not wait for it. */
+	skb_orphan(skb);
 	skb_dst_force(skb);
 	__skb_queue_tail(&peer->stage, skb);
 	omerta_peer_due(peer, jiffies + HZ);
@@ -306,17 +309,31 @@ static bool ask_for_key(struct omerta_peer *peer)
 	return true;
 }
 
-static void send_packet(struct omerta_peer *peer, struct sk_buff *skb)
+/* What the bursts of a packet, which are not sent yet, are charged with. */
+static u32 charge(const struct omerta_tx_burst *burst)
 {
+	u32 bytes = 0;
+
+	for (; burst; burst = burst->next)
+		bytes += burst->outer->truesize;
+	return bytes;
+}
+
+/* Returns the bytes that it is charged with once it is on its way. */
+static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
+{
+	struct omerta_tx_burst *bursts = NULL;
 	struct omerta_tunnel *tun = peer->tun;
 	bool waits = false, ask = false;
-	struct omerta_tx_burst *bursts;
 	enum omerta_drop why;
+	u32 bytes = 0;
 	int err = -EAGAIN;
 
 	spin_lock_bh(&peer->tx_lock);
 	if (skb_queue_empty(&peer->stage))
 		err = stage(peer, skb, &bursts);
+	if (!err)
+		bytes = charge(bursts);
 	if (err == -EAGAIN) {
 		waits = stage_wait(peer, skb);
 		ask = ask_for_key(peer);
@@ -330,6 +347,7 @@ static void send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 		run_bursts(tun, bursts);
 	else if (!waits)
 		reject(tun, skb, err == -EAGAIN ? why : drop_reason(err));
+	return bytes;
 }
 
 /**
@@ -412,18 +430,6 @@ void omerta_tx_keepalive(struct omerta_peer *peer)
 		run_bursts(peer->tun, burst);
 }
 
-/* Stop the queue before it overflows; look again for room made meanwhile. */
-static void maybe_stop(struct omerta_tunnel *tun)
-{
-	if (likely(!omerta_udp_full(tun)))
-		return;
-	netif_stop_queue(tun->dev);
-	/* Against write_space(), which looks at the queue after it made room. */
-	smp_mb();
-	if (!omerta_udp_full(tun))
-		netif_wake_queue(tun->dev);
-}
-
 static bool valid_ip(struct sk_buff *skb)
 {
 	return !skb_network_offset(skb) && pskb_inet_may_pull(skb) &&
@@ -481,6 +487,7 @@ netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
 	struct omerta_peer *peer;
+	u32 bytes = 0;
 
 	if (unlikely(!valid_ip(skb))) {
 		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_PROTO);
@@ -493,10 +500,10 @@ netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev)
 	rcu_read_lock();
 	peer = omerta_peer_by_dst(tun, skb);
 	if (likely(peer))
-		send_packet(peer, skb);
+		bytes = send_packet(peer, skb);
 	else
 		reject(tun, skb, OMERTA_DROP_TX_DROP_NO_PEER);
 	rcu_read_unlock();
-	maybe_stop(tun);
+	omerta_txq_sent(tun, bytes);
 	return NETDEV_TX_OK;
 }

@@ -13,13 +13,12 @@
 #include <net/ip6_route.h>
 #include <net/ip_tunnels.h>
 #include <net/ipv6.h>
+#include <net/neighbour.h>
 #include <net/udp.h>
 #include <net/udp_tunnel.h>
 
 #include "compat.h"
-
-/* Room for what comes in and goes out between two runs of NAPI. */
-#define SOCKET_BUFFER	(4 << 20)
+#include "txq.h"
 
 /* Tunnels in tunnels; what is deeper is taken for a circle. */
 #define MAX_NESTING	8
@@ -39,42 +38,14 @@ static void data_ready(struct sock *sk)
 	rcu_read_unlock();
 }
 
-static bool sock_full(const struct sock *sk, int limit)
-{
-	return sk && sk_wmem_alloc_get(sk) > limit;
-}
-
-static bool udp_above(const struct omerta_tunnel *tun, int limit)
-{
-	bool above;
-
-	rcu_read_lock();
-	above = sock_full(rcu_dereference(tun->sk[OMERTA_V4]), limit) ||
-		sock_full(rcu_dereference(tun->sk[OMERTA_V6]), limit);
-	rcu_read_unlock();
-	return above;
-}
-
-/**
- * omerta_udp_full() - whether the device should stop its queue
- * @tun: the device
- *
- * Return: true if more outer bytes are on their way than there is room for.
- */
-bool omerta_udp_full(const struct omerta_tunnel *tun)
-{
-	return udp_above(tun, SOCKET_BUFFER);
-}
-
 static void write_space(struct sock *sk)
 {
 	struct omerta_tunnel *tun;
 
 	rcu_read_lock();
 	tun = rcu_dereference_sk_user_data(sk);
-	if (tun && netif_queue_stopped(tun->dev) &&
-	    !udp_above(tun, SOCKET_BUFFER / 2))
-		netif_wake_queue(tun->dev);
+	if (tun)
+		omerta_txq_room(tun);
 	rcu_read_unlock();
 }
 
@@ -87,7 +58,7 @@ static void sock_attach(struct omerta_tunnel *tun, struct sock *sk)
 	sk->sk_allocation = GFP_ATOMIC;
 	/* Datagrams are charged, but it is the device's queue that stops. */
 	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
-	WRITE_ONCE(sk->sk_rcvbuf, SOCKET_BUFFER);
+	WRITE_ONCE(sk->sk_rcvbuf, OMERTA_SOCKET_BUFFER);
 #ifdef CONFIG_NET_RX_BUSY_POLL
 	/* The queue is drained in softirq, which must not poll. */
 	WRITE_ONCE(sk->sk_ll_usec, 0);
@@ -238,7 +209,6 @@ static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
 	 * What fills the old sockets wakes nobody any more, and what came in
 	 * before data_ready() was in place has woken nobody.
 	 */
-	netif_wake_queue(tun->dev);
 	local_bh_disable();
 	napi_schedule(&tun->napi);
 	local_bh_enable();
@@ -517,6 +487,26 @@ static void set_gso(struct sk_buff *skb, u32 size, unsigned int n)
 	skb->csum_offset = offsetof(struct udphdr, check);
 }
 
+/* Whether datagrams would not wait for the next hop's address. */
+static bool next_hop_known(const struct omerta_path *path)
+{
+	const void *to = path->family == OMERTA_V4 ?
+				(const void *)&path->to.addr4 :
+				(const void *)&path->to.addr6;
+	struct neighbour *neigh;
+	bool known;
+
+	/* Encapsulated, it goes to somebody else first. */
+	if (path->dst->lwtstate)
+		return true;
+	neigh = dst_neigh_lookup(path->dst, to);
+	if (IS_ERR_OR_NULL(neigh))
+		return true;
+	known = READ_ONCE(neigh->nud_state) & NUD_VALID;
+	neigh_release(neigh);
+	return known;
+}
+
 /**
  * omerta_udp_send() - send datagrams
  * @tun: the device
@@ -547,6 +537,9 @@ void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 	skb->ignore_df = 1;
 	if (size)
 		set_gso(skb, size, n);
+	/* For seconds perhaps, and the queue is also that of other peers. */
+	if (unlikely(!next_hop_known(path)))
+		skb_orphan(skb);
 	if (path->family == OMERTA_V4)
 		udp_tunnel_xmit_skb(dst_rtable(path->dst), sk, skb, to->src4,
 				    to->addr4, ecn,

@@ -26,7 +26,6 @@ int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
 int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
 		     struct netlink_ext_ack *extack);
 void omerta_udp_close(struct omerta_tunnel *tun);
-bool omerta_udp_full(const struct omerta_tunnel *tun);
 struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun);
 bool omerta_udp_more(const struct omerta_tunnel *tun);
 void omerta_udp_source(const struct sk_buff *skb,

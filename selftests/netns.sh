@@ -414,6 +414,59 @@ test_full_queue() {
 	no_drops a
 }
 
+outer_bytes() {
+	on a tc -s -j qdisc show dev to_b | jq '.[0].bytes'
+}
+
+# What the outer link cannot take waits in the device's qdisc, which lets others
+# pass. In the link's own queue there is room for three seconds.
+test_pings_beside_bulk() {
+	make_both
+	serve b
+	on a tc qdisc replace dev to_b root tbf rate 20mbit burst 128k limit 8mb
+	bg a iperf3 -c 10.9.0.2 -t 1000 -P 4
+	await more_than 6000000 outer_bytes
+	on a ping -c 10 -i 0.2 -W "$WAIT" 10.9.0.2 | tee "$DIR/pings"
+	less_than 500 awk -F / '/^rtt/ { print int($5) }' "$DIR/pings"
+}
+
+# at_once ADDRESS: a peer can be reached without delay.
+at_once() {
+	on a ping -c 1 -w 1 -W 1 "$1"
+}
+
+# Packets for a peer that cannot be reached yet do not hold up those for others.
+test_held_back() {
+	make_both
+	NUM[x]=7
+	on a omertactl peer add omr0 id 7 name x endpoint 192.0.2.7:51900 allowed-ips 10.9.0.7/32
+	install_key a x
+	activate a x
+	pings a 10.9.0.2
+	# Nobody tells his address on the outer link.
+	bg a ping -c 3 -i 0.1 -W 1 10.9.0.7
+	await on_its_way 192.0.2.7
+	at_once 10.9.0.2
+	# A tunnel in a tunnel that has no key for him
+	on a omertactl peer add omr0 id 8 name y endpoint 192.0.2.2:51900 allowed-ips 10.9.0.8/32
+	DEV=omr1 PORT=51901 IN4=10.10.0. IN6=fd10::
+	make_dev a
+	make_dev b
+	connect a b
+	on a omertactl peer add omr1 id 7 name x endpoint 10.9.0.8:51901 allowed-ips 10.10.0.7/32
+	install_key a x
+	activate a x
+	pings a 10.10.0.2
+	bg a ping -c 3 -i 0.1 -W 1 10.10.0.7
+	await more_than 0 peer_stat a x tx-packets
+	at_once 10.10.0.2
+}
+
+# Its link-layer address is asked for.
+on_its_way() {
+	on a ip neigh show "$1" | grep -q INCOMPLETE
+}
+
 # seen FILTER COMMAND...: how tcpdump prints the first packet that matches in
 # namespace b, on the device $ON
 seen() {
@@ -537,7 +590,7 @@ TESTS=(
 	test_policy_inline test_policy_percpu test_policy_auto
 	test_large_mtu_512 test_large_mtu_512_percpu test_large_mtu_4096 test_mtu_refused
 	test_order_out test_order_in test_counters test_super_packets test_udp_segments
-	test_capture test_ecn test_fq_codel test_full_queue
+	test_capture test_ecn test_fq_codel test_full_queue test_pings_beside_bulk test_held_back
 	test_roaming_v4 test_roaming_v6 test_source_filter test_several_peers
 	test_loop test_fwmark test_tunnel_in_tunnel test_mutual_tunnels
 )
