@@ -128,6 +128,7 @@ static int device_init(struct net_device *dev)
 			  &tun->xmit_class);
 	tun->policy = OMERTA_POLICY_AUTO;
 	tun->threshold = DEFAULT_THRESHOLD;
+	tun->batch = true;
 	xa_init(&tun->peers);
 	omerta_allowedips_init(&tun->allowedips, &tun->lock);
 	init_llist_head(&tun->rx_done);
@@ -181,6 +182,7 @@ static int device_stop(struct net_device *dev)
 	mutex_lock(&tun->lock);
 	/* No datagram comes or goes; who finds no sockets drops. */
 	omerta_udp_close(tun);
+	omerta_tx_purge(tun);
 	/* Nobody receives, so nobody gives work to others any more. */
 	napi_disable(&tun->napi);
 	omerta_txq_reset(tun);
@@ -309,6 +311,11 @@ static int tunnel_register(struct net_device *dev, struct net *birth)
 static int link_new(struct net_device *dev, struct rtnl_newlink_params *params,
 		    struct netlink_ext_ack *extack)
 {
+	/* What goes out is serial for each peer anyway. */
+	if (dev->num_tx_queues > 1) {
+		NL_SET_ERR_MSG(extack, "a device has one queue: leave out numtxqueues");
+		return -EINVAL;
+	}
 	return tunnel_register(dev, rtnl_newlink_link_net(params));
 }
 
@@ -427,6 +434,8 @@ int omerta_device_configure(struct omerta_tunnel *tun,
 		WRITE_ONCE(tun->threshold, config->threshold);
 	if (has & BIT(OMERTA_A_DEVICE_CPUS))
 		omerta_pool_set_cpus(&tun->pool, config->cpus);
+	if (has & BIT(OMERTA_A_DEVICE_BATCH))
+		WRITE_ONCE(tun->batch, config->batch);
 	return 0;
 }
 

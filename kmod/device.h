@@ -16,6 +16,7 @@
  * @policy: where to seal and open
  * @threshold: of policy auto
  * @cpus: of policy percpu
+ * @batch: small packets may share a record
  */
 struct omerta_device_config {
 	unsigned long has;
@@ -25,6 +26,7 @@ struct omerta_device_config {
 	u8 policy;
 	u32 threshold;
 	cpumask_var_t cpus;
+	bool batch;
 };
 
 int omerta_device_init(void);

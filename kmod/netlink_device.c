@@ -54,7 +54,7 @@ static int parse_config(const struct genl_info *info,
 	struct nlattr **attrs = info->attrs;
 	int i, err;
 
-	for (i = OMERTA_A_DEVICE_LISTEN_PORT; i <= OMERTA_A_DEVICE_CPUS; i++)
+	for (i = OMERTA_A_DEVICE_LISTEN_PORT; i <= OMERTA_A_DEVICE_BATCH; i++)
 		if (attrs[i])
 			config->has |= BIT(i);
 
@@ -67,6 +67,8 @@ static int parse_config(const struct genl_info *info,
 	if (attrs[OMERTA_A_DEVICE_PERCPU_THRESHOLD])
 		config->threshold =
 			nla_get_u32(attrs[OMERTA_A_DEVICE_PERCPU_THRESHOLD]);
+	if (attrs[OMERTA_A_DEVICE_BATCH])
+		config->batch = nla_get_u32(attrs[OMERTA_A_DEVICE_BATCH]);
 	if (attrs[OMERTA_A_DEVICE_CHUNK_SIZE]) {
 		err = parse_class(info, &config->class);
 		if (err)
@@ -243,6 +245,7 @@ static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun)
 	    nla_put_u32(msg, OMERTA_A_DEVICE_PERCPU_THRESHOLD,
 			tun->threshold) ||
 	    put_cpus(msg, tun->pool.cpus) ||
+	    nla_put_u32(msg, OMERTA_A_DEVICE_BATCH, tun->batch) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_PEERS, tun->n_peers) ||
 	    fill_stats(msg, tun) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_MAX_MTU, dev->max_mtu) ||

@@ -27,7 +27,7 @@ const struct nla_policy omerta_allowed_ip_nl_policy[OMERTA_A_ALLOWED_IP_PEER_ID 
 };
 
 /* OMERTA_CMD_DEVICE_NEW - do */
-static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CPUS + 1] = {
+static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_BATCH + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
@@ -36,6 +36,7 @@ static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CPUS 
 	[OMERTA_A_DEVICE_POLICY] = NLA_POLICY_MAX(NLA_U32, 2),
 	[OMERTA_A_DEVICE_PERCPU_THRESHOLD] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_CPUS] = { .type = NLA_NUL_STRING, .len = OMERTA_CPULIST_LEN, },
+	[OMERTA_A_DEVICE_BATCH] = NLA_POLICY_MAX(NLA_U32, 1),
 };
 
 /* OMERTA_CMD_DEVICE_DEL - do */
@@ -45,7 +46,7 @@ static const struct nla_policy omerta_device_del_nl_policy[OMERTA_A_DEVICE_IFNAM
 };
 
 /* OMERTA_CMD_DEVICE_SET - do */
-static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CPUS + 1] = {
+static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_BATCH + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
@@ -54,6 +55,7 @@ static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CPUS 
 	[OMERTA_A_DEVICE_POLICY] = NLA_POLICY_MAX(NLA_U32, 2),
 	[OMERTA_A_DEVICE_PERCPU_THRESHOLD] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_CPUS] = { .type = NLA_NUL_STRING, .len = OMERTA_CPULIST_LEN, },
+	[OMERTA_A_DEVICE_BATCH] = NLA_POLICY_MAX(NLA_U32, 1),
 };
 
 /* OMERTA_CMD_DEVICE_GET - do */
@@ -173,7 +175,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_DEVICE_NEW,
 		.doit		= omerta_nl_device_new_doit,
 		.policy		= omerta_device_new_nl_policy,
-		.maxattr	= OMERTA_A_DEVICE_CPUS,
+		.maxattr	= OMERTA_A_DEVICE_BATCH,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -187,7 +189,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_DEVICE_SET,
 		.doit		= omerta_nl_device_set_doit,
 		.policy		= omerta_device_set_nl_policy,
-		.maxattr	= OMERTA_A_DEVICE_CPUS,
+		.maxattr	= OMERTA_A_DEVICE_BATCH,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

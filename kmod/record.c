@@ -166,6 +166,75 @@ void omerta_record_chunk(const struct omerta_layout *l, u64 counter,
 	chunk->nonce = omerta_nonce(counter, i, i + 1 == l->n_chunks);
 }
 
+/**
+ * omerta_record_at() - find one byte of a plaintext
+ * @l: the record's layout
+ * @wire: the record
+ * @off: which byte
+ * @room: gets how many of the plaintext lie from there on in one piece
+ *
+ * Return: where it is sealed in place.
+ */
+u8 *omerta_record_at(const struct omerta_layout *l, u8 *wire, u32 off, u32 *room)
+{
+	u32 size = omerta_chunk_size(l->class);
+	u32 i = off / size;
+
+	*room = size - off % size;
+	return wire + OMERTA_HDR_LEN + off + i * OMERTA_TAG_LEN;
+}
+
+/**
+ * omerta_record_put() - write a part of a plaintext to where it is sealed
+ * @l: the record's layout
+ * @wire: the record
+ * @off: of the part
+ * @from: the part, NULL for zero bytes
+ * @len: its length
+ */
+void omerta_record_put(const struct omerta_layout *l, u8 *wire, u32 off,
+		       const void *from, u32 len)
+{
+	while (len) {
+		u32 room, n;
+		u8 *to = omerta_record_at(l, wire, off, &room);
+
+		n = min(room, len);
+		if (from) {
+			memcpy(to, from, n);
+			from += n;
+		} else {
+			memset(to, 0, n);
+		}
+		off += n;
+		len -= n;
+	}
+}
+
+/**
+ * omerta_record_fill() - pad a plaintext
+ * @l: the record's layout
+ * @wire: the record
+ * @off: where its content ends
+ */
+void omerta_record_fill(const struct omerta_layout *l, u8 *wire, u32 off)
+{
+	omerta_record_put(l, wire, off, NULL, l->plain_len - off);
+}
+
+/**
+ * omerta_batch_with() - length of a batch with one more packet
+ * @len: length without it, 0 if there is none yet
+ * @packet: the packet's length
+ *
+ * Return: the length.
+ */
+u32 omerta_batch_with(u32 len, u32 packet)
+{
+	return (len ?: OMERTA_BATCH_HDR_LEN) + OMERTA_BATCH_LEN_LEN + packet +
+	       (packet & 1);
+}
+
 /* Length of the IP packet at @p by its own header, or 0 if it is not legal. */
 static u32 ip_len(const u8 *p, u32 avail)
 {

@@ -45,6 +45,12 @@ void omerta_record_header(const struct omerta_layout *l, void *wire,
 			  u32 key_id, u64 counter);
 void omerta_record_chunk(const struct omerta_layout *l, u64 counter,
 			 unsigned int i, struct omerta_chunk *chunk);
+u8 *omerta_record_at(const struct omerta_layout *l, u8 *wire, u32 off,
+		     u32 *room);
+void omerta_record_put(const struct omerta_layout *l, u8 *wire, u32 off,
+		       const void *from, u32 len);
+void omerta_record_fill(const struct omerta_layout *l, u8 *wire, u32 off);
+u32 omerta_batch_with(u32 len, u32 packet);
 int omerta_record_check(const u8 *plain, u32 len);
 bool omerta_record_next(const u8 *plain, struct omerta_inner *inner);
 

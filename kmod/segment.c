@@ -165,28 +165,6 @@ static void build_headers(const struct omerta_segments *s, unsigned int i,
 	}
 }
 
-/* Where byte @off of a plaintext is, and how many follow in its chunk. */
-static u8 *place(const struct omerta_layout *l, u8 *wire, u32 off, u32 *room)
-{
-	u32 size = omerta_chunk_size(l->class);
-	u32 i = off / size;
-
-	*room = size - off % size;
-	return wire + OMERTA_HDR_LEN + off + i * OMERTA_TAG_LEN;
-}
-
-static void pad(const struct omerta_layout *l, u8 *wire, u32 off)
-{
-	while (off < l->plain_len) {
-		u32 room, len;
-		u8 *to = place(l, wire, off, &room);
-
-		len = min(room, l->plain_len - off);
-		memset(to, 0, len);
-		off += len;
-	}
-}
-
 /**
  * omerta_segment_copy() - write one of several packets as a record's plaintext
  * @s: the packets, more than one
@@ -204,7 +182,7 @@ void omerta_segment_copy(const struct omerta_segments *s, unsigned int i,
 
 	static_assert(HEADERS_MAX <= OMERTA_CHUNK_MIN);
 	while (off < end) {
-		u8 *to = place(l, wire, off, &room);
+		u8 *to = omerta_record_at(l, wire, off, &room);
 
 		len = min(room, end - off);
 		/* Chunks and headers are even, so are all pieces but the last. */
@@ -214,7 +192,7 @@ void omerta_segment_copy(const struct omerta_segments *s, unsigned int i,
 		from += len;
 	}
 	build_headers(s, i, wire + OMERTA_HDR_LEN, end - s->hdr_len, csum);
-	pad(l, wire, end);
+	omerta_record_fill(l, wire, end);
 }
 
 static void patch_checksum(const struct omerta_segments *s, u32 off, u8 *to,

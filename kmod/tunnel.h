@@ -17,6 +17,25 @@
 
 enum omerta_family { OMERTA_V4, OMERTA_V6, OMERTA_FAMILIES };
 
+struct omerta_peer;
+
+/* Packets that go out at once, at most. */
+#define OMERTA_BUNCH_MAX	64
+
+/**
+ * struct omerta_bunch - packets for one peer that others follow at once
+ * @peer: the peer; only in the RCU read-side section that the packets come in
+ * @ecn: of their outer headers
+ * @n: their number
+ * @skb: the packets
+ */
+struct omerta_bunch {
+	struct omerta_peer *peer;
+	u8 ecn;
+	unsigned int n;
+	struct sk_buff *skb[OMERTA_BUNCH_MAX];
+};
+
 /**
  * struct omerta_tunnel - private part of a device
  * @dev: the device
@@ -31,6 +50,7 @@ enum omerta_family { OMERTA_V4, OMERTA_V6, OMERTA_FAMILIES };
  * @class: chunk class of records sent; changed while the device is down
  * @policy: where bursts are sealed and opened; lock: @lock, read without
  * @threshold: see the netlink spec; lock: @lock, read without
+ * @batch: small packets may share a record; lock: @lock, read without
  * @peers: by id; lock: @lock, look-ups under RCU too
  * @n_peers: number of peers; lock: @lock
  * @keys: by local id; changed under the peers' ring locks
@@ -39,6 +59,7 @@ enum omerta_family { OMERTA_V4, OMERTA_V6, OMERTA_FAMILIES };
  * @rx_done: bursts of which the last chunk has been opened
  * @rx_inflight: bursts that are not committed; @napi only
  * @rx_next: whether IPv4 or IPv6 is drained first; @napi only
+ * @bunch: packets on their way out; lock: the queue's
  * @txq_sent: bytes that BQL was told of, modulo 2^32; lock: the queue's
  * @txq_done: and of which it was told that they are through; @napi only
  * @pool: per-CPU workers
@@ -58,6 +79,7 @@ struct omerta_tunnel {
 	u8 class;
 	u8 policy;
 	u32 threshold;
+	bool batch;
 	struct xarray peers;
 	unsigned int n_peers;
 	struct rhashtable keys;
@@ -66,6 +88,7 @@ struct omerta_tunnel {
 	struct llist_head rx_done;
 	unsigned int rx_inflight;
 	unsigned int rx_next;
+	struct omerta_bunch bunch;
 	u32 txq_sent;
 	u32 txq_done;
 	struct omerta_pool pool;

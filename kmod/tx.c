@@ -11,6 +11,7 @@
 #include <linux/icmp.h>
 #include <linux/icmpv6.h>
 #include <linux/if_ether.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <net/icmp.h>
 #include <net/inet_ecn.h>
@@ -24,149 +25,25 @@
 
 /* Packets that may wait for a key or a route, and for how long. */
 #define STAGE_LEN	128
-#define STAGE_BYTES	(1 << 20)
+#define STAGE_BYTES	SZ_1M
 #define STAGE_TIME	(5 * HZ)
-/* Bursts sent in one go before others get a turn. */
-#define SEND_BATCH	64
 
 static u8 outer_ecn(const struct sk_buff *skb)
 {
 	return ip_tunnel_ecn_encap(0, ip_hdr(skb), skb);
 }
 
-/* Send one sealed burst; the fifo's reference to it ends here. */
-static void send_burst(struct omerta_tx_burst *burst)
-{
-	struct omerta_peer *peer = burst->peer;
-	struct omerta_tunnel *tun = peer->tun;
-	u32 packets = burst->bytes ? burst->n : 0;
-
-	if (packets) {
-		dev_sw_netstats_tx_add(tun->dev, packets, burst->bytes);
-		consume_skb(burst->inner.skb);
-	}
-	omerta_peer_stats_tx(peer->stats, packets, burst->bytes, burst->n,
-			     omerta_tx_burst_bytes(burst));
-	WRITE_ONCE(peer->tx_last, jiffies);
-	if (READ_ONCE(peer->answer_due))
-		WRITE_ONCE(peer->answer_due, false);
-	omerta_udp_send(tun, burst->outer, &burst->path, burst->ecn,
-			burst->n > 1 ? burst->layout.wire_len : 0, burst->n);
-	omerta_key_put(burst->key);
-	omerta_job_put(&burst->job);
-}
-
 /*
- * Move what is sealed at the fifo's head to @ready, up to a batch. What goes into
- * another device of our kind is left to a worker: it would take that one's queue
- * lock under this one's, and tunnels that are turned round in the other order.
+ * Give a burst its way, key and counters, and put it on the fifo. If that fails
+ * it is freed; its packets stay the caller's. Returns 0, -EAGAIN if the packets
+ * should wait, or another error.
  */
-static void take_sealed(struct omerta_peer *peer, struct list_head *ready,
-			bool worker)
+static int stage_burst(struct omerta_peer *peer, struct omerta_tx_burst *burst)
 {
-	struct omerta_tx_burst *burst, *tmp;
-	unsigned int n = 0;
-
-	spin_lock_bh(&peer->tx_lock);
-	list_for_each_entry_safe(burst, tmp, &peer->tx_fifo, list) {
-		/* Pairs with seal_done(). */
-		if (n++ == SEND_BATCH || !smp_load_acquire(&burst->sealed))
-			break;
-		if (!worker && omerta_udp_nested(peer->tun, &burst->path))
-			break;
-		list_move_tail(&burst->list, ready);
-	}
-	spin_unlock_bh(&peer->tx_lock);
-}
-
-static bool head_sealed(struct omerta_peer *peer)
-{
-	struct omerta_tx_burst *burst;
-	bool sealed;
-
-	if (list_empty_careful(&peer->tx_fifo))
-		return false;
-	spin_lock_bh(&peer->tx_lock);
-	burst = list_first_entry_or_null(&peer->tx_fifo, struct omerta_tx_burst, list);
-	/* Pairs with seal_done(). */
-	sealed = burst && smp_load_acquire(&burst->sealed);
-	spin_unlock_bh(&peer->tx_lock);
-	return sealed;
-}
-
-/*
- * Send a batch of what is sealed, in order. One CPU at a time: another that
- * comes meanwhile leaves its burst to the one at work, which therefore looks
- * again after it has let others in, and has the rest sent by a worker.
- *
- * Context: BH off, the peer is referred to.
- */
-static void send_sealed(struct omerta_peer *peer, bool worker)
-{
-	struct omerta_tx_burst *burst, *tmp;
-	LIST_HEAD(ready);
-
-	if (test_and_set_bit(OMERTA_PEER_SENDING, &peer->flags))
-		return;
-	take_sealed(peer, &ready, worker);
-	list_for_each_entry_safe(burst, tmp, &ready, list)
-		send_burst(burst);
-	clear_bit_unlock(OMERTA_PEER_SENDING, &peer->flags);
-	/* Whoever saw the bit has sealed before: look after it is cleared. */
-	smp_mb__after_atomic();
-
-	if (head_sealed(peer) && omerta_peer_get(peer) &&
-	    !queue_work(peer->tun->pool.wq, &peer->tx_work))
-		omerta_peer_put(peer);
-}
-
-/**
- * omerta_tx_work() - go on sending what is sealed
- * @work: a peer's; has a reference to the peer, which ends here
- */
-void omerta_tx_work(struct work_struct *work)
-{
-	struct omerta_peer *peer = container_of(work, struct omerta_peer,
-						tx_work);
-
-	local_bh_disable();
-	send_sealed(peer, true);
-	local_bh_enable();
-	omerta_peer_put(peer);
-}
-
-/* By whoever sealed the last chunk. */
-static void seal_done(struct omerta_job *job)
-{
-	struct omerta_tx_burst *burst = container_of(job, struct omerta_tx_burst, job);
-	struct omerta_peer *peer = burst->peer;
-
-	local_bh_disable();
-	/* Pairs with take_sealed(); the burst may be gone after it. */
-	smp_store_release(&burst->sealed, true);
-	send_sealed(peer, false);
-	local_bh_enable();
-}
-
-/*
- * Put a burst of a packet's parts from number @first on, or of none for a
- * keepalive, on the fifo. It has a reference to the packet then; the last takes
- * over the caller's.
- */
-static struct omerta_tx_burst *stage_burst(struct omerta_peer *peer,
-				    struct sk_buff *skb, unsigned int first)
-{
-	struct omerta_tx_burst *burst;
 	int err;
 
 	lockdep_assert_held(&peer->tx_lock);
 
-	peer->stage_why = OMERTA_DROP_TX_DROP_NO_KEY;
-	if (!rcu_access_pointer(peer->ring.active))
-		return ERR_PTR(-EAGAIN);
-	burst = omerta_tx_burst_alloc(peer, skb, first, seal_done);
-	if (IS_ERR(burst))
-		return burst;
 	err = omerta_udp_route(peer, burst->outer, &burst->path);
 	if (err)
 		goto err_burst;
@@ -181,13 +58,9 @@ static struct omerta_tx_burst *stage_burst(struct omerta_peer *peer,
 	if (burst->inner.n == 1)
 		omerta_record_header(&burst->last, burst->buf.block[0],
 				     burst->key->remote_id, burst->counter);
-	if (skb)
-		burst->ecn = outer_ecn(skb);
-	if (first + burst->n < burst->inner.n)
-		skb_get(skb);
 	peer->key_wanted = false;
 	list_add_tail(&burst->list, &peer->tx_fifo);
-	return burst;
+	return 0;
 
 err_burst:
 	kfree_skb(burst->outer);
@@ -196,7 +69,42 @@ err_burst:
 		peer->stage_why = OMERTA_DROP_TX_DROP_NO_ROUTE;
 		err = -EAGAIN;
 	}
-	return ERR_PTR(err);
+	return err;
+}
+
+/* Whether there is a key to seal with; if not, that is what is waited for. */
+static bool has_key(struct omerta_peer *peer)
+{
+	lockdep_assert_held(&peer->tx_lock);
+
+	peer->stage_why = OMERTA_DROP_TX_DROP_NO_KEY;
+	return rcu_access_pointer(peer->ring.active);
+}
+
+/*
+ * A burst of a packet's parts from number @first on, or of none for a keepalive.
+ * It has a reference to the packet; the last takes over the caller's.
+ */
+static struct omerta_tx_burst *stage_part(struct omerta_peer *peer,
+					  struct sk_buff *skb,
+					  unsigned int first)
+{
+	struct omerta_tx_burst *burst;
+	int err;
+
+	if (!has_key(peer))
+		return ERR_PTR(-EAGAIN);
+	burst = omerta_tx_burst_alloc(peer, skb, first, omerta_tx_sealed);
+	if (IS_ERR(burst))
+		return burst;
+	if (skb)
+		burst->ecn = outer_ecn(skb);
+	err = stage_burst(peer, burst);
+	if (err)
+		return ERR_PTR(err);
+	if (first + burst->n < burst->inner.n)
+		skb_get(skb);
+	return burst;
 }
 
 static enum omerta_drop drop_reason(int err)
@@ -228,7 +136,7 @@ static int stage(struct omerta_peer *peer, struct sk_buff *skb,
 
 	*bursts = NULL;
 	do {
-		struct omerta_tx_burst *burst = stage_burst(peer, skb, first);
+		struct omerta_tx_burst *burst = stage_part(peer, skb, first);
 
 		if (IS_ERR(burst)) {
 			if (!first)
@@ -347,6 +255,72 @@ static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 		run_bursts(tun, bursts);
 	else if (!waits)
 		reject(tun, skb, err == -EAGAIN ? why : drop_reason(err));
+	return bytes;
+}
+
+/* Bursts of several packets; returns how many of them, from the first on. */
+static unsigned int stage_bunch(struct omerta_peer *peer,
+				const struct omerta_bunch *bunch,
+				struct omerta_tx_burst **bursts)
+{
+	unsigned int done = 0;
+
+	*bursts = NULL;
+	if (!skb_queue_empty(&peer->stage) || !has_key(peer))
+		return 0;
+	while (done < bunch->n) {
+		struct omerta_tx_burst *burst;
+
+		burst = omerta_tx_burst_bunch(peer, bunch->skb + done,
+					      bunch->n - done, omerta_tx_sealed);
+		if (IS_ERR(burst))
+			break;
+		burst->ecn = bunch->ecn;
+		if (stage_burst(peer, burst))
+			break;
+		*bursts = burst;
+		bursts = &burst->next;
+		done += burst->n_skbs;
+	}
+	return done;
+}
+
+/* Send the packets that came one right after the other; as send_packet(). */
+static u32 send_bunch(struct omerta_tunnel *tun)
+{
+	struct omerta_bunch *bunch = &tun->bunch;
+	struct omerta_tx_burst *bursts = NULL;
+	unsigned int done = 0;
+	u32 bytes = 0;
+
+	if (bunch->n > 1) {
+		spin_lock_bh(&bunch->peer->tx_lock);
+		done = stage_bunch(bunch->peer, bunch, &bursts);
+		bytes = charge(bursts);
+		spin_unlock_bh(&bunch->peer->tx_lock);
+		run_bursts(tun, bursts);
+	}
+	for (; done < bunch->n; done++)
+		bytes += send_packet(bunch->peer, bunch->skb[done]);
+	bunch->n = 0;
+	return bytes;
+}
+
+/* Let a packet go with those before it; as send_packet(). */
+static u32 add_to_bunch(struct omerta_tunnel *tun, struct omerta_peer *peer,
+			struct sk_buff *skb)
+{
+	struct omerta_bunch *bunch = &tun->bunch;
+	u8 ecn = outer_ecn(skb);
+	u32 bytes = 0;
+
+	if (bunch->n && (bunch->peer != peer || bunch->ecn != ecn))
+		bytes = send_bunch(tun);
+	bunch->peer = peer;
+	bunch->ecn = ecn;
+	bunch->skb[bunch->n++] = skb;
+	if (bunch->n == ARRAY_SIZE(bunch->skb))
+		bytes += send_bunch(tun);
 	return bytes;
 }
 
@@ -475,35 +449,69 @@ netdev_features_t omerta_tx_features(struct sk_buff *skb,
 	return features;
 }
 
+/* As send_packet(); some packets wait for those that follow at once. */
+static u32 take_packet(struct omerta_tunnel *tun, struct sk_buff *skb)
+{
+	struct omerta_peer *peer;
+	u32 bytes;
+
+	if (unlikely(!valid_ip(skb))) {
+		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_PROTO);
+		return 0;
+	}
+	if (unlikely(!fits(skb, READ_ONCE(tun->dev->mtu)))) {
+		too_big(tun, skb);
+		return 0;
+	}
+	peer = omerta_peer_by_dst(tun, skb);
+	if (unlikely(!peer)) {
+		reject(tun, skb, OMERTA_DROP_TX_DROP_NO_PEER);
+		return 0;
+	}
+	if (!skb_is_gso(skb))
+		return add_to_bunch(tun, peer, skb);
+	bytes = send_bunch(tun);
+	return bytes + send_packet(peer, skb);
+}
+
 /**
  * omerta_tx_xmit() - ndo_start_xmit
  * @skb: an inner packet; consumed
  * @dev: the device
  *
- * Context: BH off, the queue's lock held.
+ * Context: BH off, from the first packet to the last that is sent in one go; the
+ * queue's lock held.
  * Return: NETDEV_TX_OK.
  */
 netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
-	struct omerta_peer *peer;
-	u32 bytes = 0;
+	/* Other devices, which we may send into, change what it says. */
+	bool more = netdev_xmit_more();
 
-	if (unlikely(!valid_ip(skb))) {
-		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_PROTO);
-		return NETDEV_TX_OK;
-	}
-	if (unlikely(!fits(skb, READ_ONCE(dev->mtu)))) {
-		too_big(tun, skb);
-		return NETDEV_TX_OK;
-	}
 	rcu_read_lock();
-	peer = omerta_peer_by_dst(tun, skb);
-	if (likely(peer))
-		bytes = send_packet(peer, skb);
-	else
-		reject(tun, skb, OMERTA_DROP_TX_DROP_NO_PEER);
+	omerta_txq_sent(tun, take_packet(tun, skb));
+	/* A queue that stopped will not bring the one that is to follow. */
+	if (!more || netif_queue_stopped(dev))
+		omerta_txq_sent(tun, send_bunch(tun));
 	rcu_read_unlock();
-	omerta_txq_sent(tun, bytes);
 	return NETDEV_TX_OK;
+}
+
+/**
+ * omerta_tx_purge() - drop packets that wait for others to follow
+ * @tun: the device
+ *
+ * Context: process context, nothing is sent any more.
+ */
+void omerta_tx_purge(struct omerta_tunnel *tun)
+{
+	unsigned int i;
+
+	netif_tx_lock_bh(tun->dev);
+	for (i = 0; i < tun->bunch.n; i++)
+		omerta_drop(tun->drops, tun->bunch.skb[i],
+			    OMERTA_DROP_TX_DROP_DOWN);
+	tun->bunch.n = 0;
+	netif_tx_unlock_bh(tun->dev);
 }

@@ -14,5 +14,6 @@ void omerta_tx_flush(struct omerta_peer *peer);
 void omerta_tx_retry(struct omerta_peer *peer);
 void omerta_tx_keepalive(struct omerta_peer *peer);
 void omerta_tx_work(struct work_struct *work);
+void omerta_tx_purge(struct omerta_tunnel *tun);
 
 #endif /* _OMERTA_TX_H */

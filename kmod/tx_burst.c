@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Making and sealing of a burst: the records of one packet or super-packet.
+ * Making and sealing of a burst: the records of one packet or super-packet, or of
+ * several packets that are sent at once.
  */
 #include "tx_burst.h"
 
+#include <linux/if_ether.h>
+#include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/slab.h>
 #include <linux/udp.h>
 
 #include "compat.h"
-
-/* Records of a burst: what kernels take in one UDP GSO skb. */
-#define BURST_MAX	64
 
 #define HEADROOM	(LL_MAX_HEADER + sizeof(struct ipv6hdr) + \
 			 sizeof(struct udphdr))
@@ -46,6 +46,52 @@ layout_of(const struct omerta_tx_burst *burst, unsigned int i)
 	return i + 1 < burst->n ? &burst->layout : &burst->last;
 }
 
+/* Write a packet as a part of a plaintext. */
+static void copy_packet(struct sk_buff *skb, const struct omerta_layout *l,
+			u8 *wire, u32 off)
+{
+	struct omerta_segments s;
+	u32 done = 0, room;
+
+	/* A lone packet is always whole. */
+	omerta_segments_init(&s, skb);
+	while (done < skb->len) {
+		u8 *to = omerta_record_at(l, wire, off + done, &room);
+
+		room = min(room, skb->len - done);
+		omerta_segment_copy_chunk(&s, done, to, room);
+		done += room;
+	}
+}
+
+/* Write some packets of several as a record's plaintext. */
+static void copy_packets(const struct omerta_tx_burst *burst, unsigned int i,
+			 const struct omerta_layout *l, u8 *wire)
+{
+	u8 hdr[OMERTA_BATCH_HDR_LEN] = { OMERTA_BATCH };
+	unsigned int k = burst->start[i], end = burst->start[i + 1];
+	u32 off = 0;
+
+	if (end - k == 1) {
+		copy_packet(burst->skb[k], l, wire, 0);
+		omerta_record_fill(l, wire, burst->skb[k]->len);
+		return;
+	}
+	put_unaligned_be16(end - k, hdr + 2);
+	omerta_record_put(l, wire, 0, hdr, sizeof(hdr));
+	for (off = sizeof(hdr); k < end; k++) {
+		struct sk_buff *skb = burst->skb[k];
+		__be16 len = htons(skb->len);
+
+		omerta_record_put(l, wire, off, &len, sizeof(len));
+		copy_packet(skb, l, wire, off + sizeof(len));
+		off += sizeof(len) + skb->len;
+		omerta_record_put(l, wire, off, NULL, skb->len & 1);
+		off += skb->len & 1;
+	}
+	omerta_record_fill(l, wire, off);
+}
+
 /* Seal whole records of a burst. */
 static void seal_records(struct omerta_tx_burst *burst, unsigned int i,
 			 unsigned int end)
@@ -60,7 +106,11 @@ static void seal_records(struct omerta_tx_burst *burst, unsigned int i,
 		unsigned int c;
 
 		omerta_record_header(l, wire, burst->key->remote_id, counter);
-		omerta_segment_copy(&burst->inner, burst->first + i, l, wire);
+		if (burst->n_skbs)
+			copy_packets(burst, i, l, wire);
+		else
+			omerta_segment_copy(&burst->inner, burst->first + i, l,
+					    wire);
 		for (c = 0; c < l->n_chunks; c++) {
 			list[n].plain = wire;
 			list[n].sealed = wire;
@@ -77,11 +127,17 @@ static void seal_records(struct omerta_tx_burst *burst, unsigned int i,
 		omerta_chunk_seal(list, n, burst->key->tx_secret);
 }
 
+/* What CPUs share: records, or the chunks of one. */
+static bool by_records(const struct omerta_tx_burst *burst)
+{
+	return burst->n_skbs || burst->inner.n > 1;
+}
+
 static void seal_run(struct omerta_job *job, unsigned int i, unsigned int end)
 {
 	struct omerta_tx_burst *burst = container_of(job, struct omerta_tx_burst, job);
 
-	if (burst->inner.n > 1)
+	if (by_records(burst))
 		seal_records(burst, i, end);
 	else
 		seal_chunks(burst, i, end);
@@ -124,26 +180,45 @@ static void lay_out(struct omerta_tx_burst *burst,
 	u32 mtu = READ_ONCE(tun->dev->mtu);
 
 	layout_packet(&burst->layout, burst, mtu, tun->class, 0);
-	burst->n = min3(left, (u32)BURST_MAX,
+	burst->n = min3(left, (u32)OMERTA_TX_BURST_MAX,
 			OMERTA_MAX_DATAGRAM / burst->layout.wire_len);
 	layout_packet(&burst->last, burst, mtu, tun->class, burst->n - 1);
 	for (i = 0; i < burst->n; i++)
 		burst->bytes += omerta_segment_len(&burst->inner,
 						   burst->first + i);
+	burst->packets = burst->bytes ? burst->n : 0;
 }
 
 static void init_job(struct omerta_tx_burst *burst,
 		     const struct omerta_tunnel *tun,
 		     void (*done)(struct omerta_job *job))
 {
-	unsigned int items = burst->inner.n > 1 ? burst->n :
-						  burst->last.n_chunks;
+	unsigned int items = by_records(burst) ? burst->n :
+						 burst->last.n_chunks;
 
 	burst->job.run = seal_run;
 	burst->job.done = done;
 	burst->job.free = burst_free;
 	omerta_job_init(&burst->job, items,
 			omerta_tunnel_split(tun, burst->bytes, items));
+}
+
+/* Give a burst that is laid out all that it needs; frees it if that fails. */
+static struct omerta_tx_burst *finish(struct omerta_tx_burst *burst,
+				      struct omerta_peer *peer,
+				      void (*done)(struct omerta_job *job))
+{
+	burst->outer = omerta_buf_alloc(&burst->buf, HEADROOM, burst->n,
+					burst->layout.wire_len,
+					burst->last.wire_len);
+	if (!burst->outer || !omerta_peer_get(peer)) {
+		kfree_skb(burst->outer);
+		kfree(burst);
+		return ERR_PTR(-ENOMEM);
+	}
+	burst->peer = peer;
+	init_job(burst, peer->tun, done);
+	return burst;
 }
 
 /**
@@ -162,31 +237,117 @@ omerta_tx_burst_alloc(struct omerta_peer *peer, struct sk_buff *skb,
 		      unsigned int first, void (*done)(struct omerta_job *job))
 {
 	struct omerta_tx_burst *burst;
-	int err;
 
 	burst = kzalloc_obj(*burst, GFP_ATOMIC | __GFP_NOWARN);
 	if (!burst)
 		return ERR_PTR(-ENOMEM);
-	err = omerta_segments_init(&burst->inner, skb);
-	if (err)
-		goto err_burst;
+	if (omerta_segments_init(&burst->inner, skb)) {
+		kfree(burst);
+		return ERR_PTR(-EINVAL);
+	}
 	burst->first = first;
 	lay_out(burst, peer->tun);
-	err = -ENOMEM;
-	burst->outer = omerta_buf_alloc(&burst->buf, HEADROOM, burst->n,
-					burst->layout.wire_len,
-					burst->last.wire_len);
-	if (!burst->outer || !omerta_peer_get(peer))
-		goto err_outer;
-	burst->peer = peer;
-	init_job(burst, peer->tun, done);
-	return burst;
+	return finish(burst, peer, done);
+}
 
-err_outer:
-	kfree_skb(burst->outer);
-err_burst:
-	kfree(burst);
-	return ERR_PTR(err);
+/*
+ * Whether a packet is as long as it says: some have a link layer's padding. The
+ * receiver takes such a one alone for a padded record, but no batch with it.
+ */
+static bool whole(const struct sk_buff *skb)
+{
+	const struct iphdr *ip4 = ip_hdr(skb);
+
+	if (skb->protocol == htons(ETH_P_IPV6))
+		return skb->len == sizeof(struct ipv6hdr) +
+				   ntohs(ipv6_hdr(skb)->payload_len);
+	return skb->len == ntohs(ip4->tot_len) && ip4->ihl >= 5 &&
+	       skb->len >= ip4->ihl * 4;
+}
+
+/*
+ * Take as many packets as fit the next record; returns the length of its
+ * plaintext. A packet that has no other to go with is no batch.
+ */
+static u32 fill_record(const struct omerta_tunnel *tun,
+		       struct sk_buff *const *skb, unsigned int n, u32 mtu,
+		       unsigned int *taken)
+{
+	u32 len = skb[0]->len;
+	u32 batch = omerta_batch_with(0, len);
+	unsigned int i;
+
+	if (!READ_ONCE(tun->batch) || !whole(skb[0]))
+		n = 1;
+	for (i = 1; i < n; i++) {
+		batch = omerta_batch_with(batch, skb[i]->len);
+		if (batch > mtu || !whole(skb[i]))
+			break;
+		len = batch;
+	}
+	*taken = i;
+	return len;
+}
+
+/* Take as many packets as a burst can carry. */
+static void lay_out_bunch(struct omerta_tx_burst *burst,
+			  const struct omerta_tunnel *tun,
+			  struct sk_buff *const *skb, unsigned int n)
+{
+	u32 mtu = READ_ONCE(tun->dev->mtu), total = 0;
+	unsigned int taken;
+
+	while (burst->n < OMERTA_TX_BURST_MAX && burst->n_skbs < n) {
+		u32 len = fill_record(tun, skb + burst->n_skbs,
+				      n - burst->n_skbs, mtu, &taken);
+		struct omerta_layout l;
+
+		omerta_record_layout(&l, omerta_record_pad(len, mtu, tun->class),
+				     tun->class);
+		if (!burst->n)
+			burst->layout = l;
+		total += l.wire_len;
+		/* All but the last are of one length. */
+		if (burst->n && (burst->last.wire_len < burst->layout.wire_len ||
+				 l.wire_len > burst->layout.wire_len ||
+				 total > OMERTA_MAX_DATAGRAM))
+			break;
+		burst->last = l;
+		burst->n_skbs += taken;
+		burst->start[++burst->n] = burst->n_skbs;
+	}
+	burst->packets = burst->n_skbs;
+}
+
+/**
+ * omerta_tx_burst_bunch() - make a burst of several packets
+ * @peer: the peer
+ * @skb: the packets, none of them a super-packet, each of which fits the MTU;
+ *	 they stay the caller's
+ * @n: their number, at most OMERTA_TX_BURST_MAX
+ * @done: called when all is sealed
+ *
+ * Small ones share records, as a batch.
+ *
+ * Context: BH off.
+ * Return: as omerta_tx_burst_alloc(); of the first @n_skbs packets.
+ */
+struct omerta_tx_burst *
+omerta_tx_burst_bunch(struct omerta_peer *peer, struct sk_buff *const *skb,
+		      unsigned int n, void (*done)(struct omerta_job *job))
+{
+	struct omerta_tx_burst *burst;
+	unsigned int i;
+
+	burst = kzalloc(struct_size(burst, skb, n), GFP_ATOMIC | __GFP_NOWARN);
+	if (!burst)
+		return ERR_PTR(-ENOMEM);
+	lay_out_bunch(burst, peer->tun, skb, n);
+	for (i = 0; i < burst->n_skbs; i++) {
+		burst->skb[i] = skb[i];
+		burst->bytes += skb[i]->len;
+	}
+	return finish(burst, peer, done);
 }
 
 /**
@@ -201,5 +362,5 @@ unsigned int omerta_tx_burst_len(u32 mtu, u8 class)
 	struct omerta_layout l;
 
 	omerta_record_layout(&l, omerta_record_pad(mtu, mtu, class), class);
-	return min_t(u32, BURST_MAX, OMERTA_MAX_DATAGRAM / l.wire_len);
+	return min_t(u32, OMERTA_TX_BURST_MAX, OMERTA_MAX_DATAGRAM / l.wire_len);
 }

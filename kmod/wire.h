@@ -30,6 +30,7 @@
 /* Plaintext that does not start with an IP version but with this is a batch. */
 #define OMERTA_BATCH			0x02
 #define OMERTA_BATCH_HDR_LEN		4
+#define OMERTA_BATCH_LEN_LEN		2
 /* Fewer than this many zero bytes may follow the last packet. */
 #define OMERTA_PAD			16
 

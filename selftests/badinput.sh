@@ -63,6 +63,7 @@ table() {
 	2|EINVAL invalid attribute length|raw device-set ifname=str:o1 chunk-size=u64:512
 	2|while the device is down|omertactl link set o0 chunk-size 1024
 	2|while the device is down|omertactl link set o0 fwmark 5 chunk-size 1024
+	2|one queue|ip link add o9 numtxqueues 4 type omerta
 	2|maximum|ip link set o0 mtu 63492
 	2|maximum|ip link set o0 mtu 65536
 	2|minimum|ip link set o0 mtu 67
@@ -73,6 +74,8 @@ table() {
 	2|ERANGE out of range|raw device-set ifname=str:o0 percpu-threshold=u32:0
 	1|policy|omertactl link set o0 policy fast
 	2|ERANGE out of range|raw device-set ifname=str:o0 policy=u32:3
+	1|batch|omertactl link set o0 batch yes
+	2|ERANGE out of range|raw device-set ifname=str:o0 batch=u32:2
 	1|cpus|omertactl link set o0 cpus abc
 	1|cpus|omertactl link set o0 cpus 0-
 	2|cpus must be a list|omertactl link set o0 cpus 99

@@ -319,6 +319,20 @@ static void good_batches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, judge(test, p, 4 + 22 * n), n);
 }
 
+/* Catches: a batch that comes out longer than it was planned. */
+static void batch_lengths(struct kunit *test)
+{
+	struct test_rng rng = TEST_RNG(12);
+	u8 *p = test_edge(test, 0, TEST_EDGE_MAX);
+	u32 lens[40], n, len = 0;
+
+	for (n = 0; n < ARRAY_SIZE(lens); n++) {
+		lens[n] = 40 + test_below(&rng, 1400);
+		len = omerta_batch_with(len, lens[n]);
+		KUNIT_ASSERT_EQ(test, put_batch(p, lens, n + 1), len);
+	}
+}
+
 /* Catches: a batch whose end is guessed, at whatever byte it is cut. */
 static void truncated_batches(struct kunit *test)
 {
@@ -507,6 +521,7 @@ static struct kunit_case plain_cases[] = {
 	KUNIT_CASE(first_bytes),
 	KUNIT_CASE(trailing_bytes),
 	KUNIT_CASE(good_batches),
+	KUNIT_CASE(batch_lengths),
 	KUNIT_CASE(truncated_batches),
 	KUNIT_CASE(bad_batches),
 	KUNIT_CASE(nested_batch),

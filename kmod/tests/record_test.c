@@ -280,6 +280,40 @@ static void padding(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, omerta_record_pad(1377, 1388, 0), 1388u);
 }
 
+/* Catches: parts of a plaintext written beside the chunks they belong to. */
+static void parts_tile_chunks(struct kunit *test)
+{
+	static const u32 lengths[] = { 1, 511, 512, 513, 1500, 5000, 63491 };
+	struct test_rng rng = TEST_RNG(11);
+	u8 *plain = test_edge(test, 0, LONGEST);
+	u8 *wire = test_edge(test, 1, LONGEST);
+	u8 *want = test_edge(test, 2, LONGEST);
+	u32 i, n, off, end;
+
+	for (i = 0; i < 8 * ARRAY_SIZE(lengths); i++) {
+		struct omerta_layout l;
+
+		omerta_record_layout(&l, lengths[i / 8], i % 8);
+		test_random(&rng, plain, l.plain_len);
+		end = l.plain_len - test_below(&rng, min(l.plain_len, 16u));
+		memset(wire, 0xaa, l.wire_len);
+		memset(want, 0xaa, l.wire_len);
+		memset(plain + end, 0, l.plain_len - end);
+		for (n = 0; n < l.n_chunks; n++) {
+			struct omerta_chunk c = { plain, want };
+
+			omerta_record_chunk(&l, 1, n, &c);
+			memcpy(c.sealed, c.plain, c.len);
+		}
+		for (off = 0; off < end; off += n) {
+			n = min(end - off, 1 + test_below(&rng, 1400));
+			omerta_record_put(&l, wire, off, plain + off, n);
+		}
+		omerta_record_fill(&l, wire, end);
+		KUNIT_ASSERT_MEMEQ(test, wire, want, l.wire_len);
+	}
+}
+
 static void seal_record(const struct omerta_layout *l, u8 *wire, u8 *plain,
 			const struct vec_record *v, const u8 *secret)
 {
@@ -345,6 +379,7 @@ static struct kunit_case record_cases[] = {
 	KUNIT_CASE(header_bytes),
 	KUNIT_CASE(chunks_tile_record),
 	KUNIT_CASE(padding),
+	KUNIT_CASE(parts_tile_chunks),
 	KUNIT_CASE(known_answers),
 	{}
 };

@@ -27,7 +27,7 @@ static const struct column device_columns[] = {
 	C(DEVICE, PERCPU_THRESHOLD), C(DEVICE, CPUS), C(DEVICE, PEERS),
 	C(DEVICE, MAX_MTU), C(DEVICE, ENGINE),
 	S(DEVICE, RX_PACKETS), S(DEVICE, RX_BYTES),
-	S(DEVICE, TX_PACKETS), S(DEVICE, TX_BYTES),
+	S(DEVICE, TX_PACKETS), S(DEVICE, TX_BYTES), C(DEVICE, BATCH),
 };
 
 static const struct column peer_columns[] = {

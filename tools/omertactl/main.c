@@ -23,6 +23,7 @@ static const struct om_opt link_opts[] = {
 	{ "policy", FIELD(DEVICE, POLICY) },
 	{ "percpu-threshold", FIELD(DEVICE, PERCPU_THRESHOLD) },
 	{ "cpus", FIELD(DEVICE, CPUS) },
+	{ "batch", FIELD(DEVICE, BATCH) },
 	{ 0 }
 };
 
@@ -85,7 +86,7 @@ static const struct om_opt stats_opts[] = {
 static int help(struct om_ctx *ctx, struct om_args *args);
 
 #define LINK_USAGE \
-	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all]"
+	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off]"
 #define PEER_USAGE \
 	"[name S] [public-key BASE64|none] [endpoint HOST:PORT] [allowed-ips LIST|@FILE] [keepalive SECS|off]"
 #define LIMITS_USAGE \

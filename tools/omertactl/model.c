@@ -4,6 +4,7 @@
 #include <string.h>
 
 static const char *const policy_names[] = { "auto", "inline", "percpu", NULL };
+static const char *const switch_names[] = { "off", "on", NULL };
 static const char *const state_names[] = {
 	"installed", "active", "retired", "dead", NULL
 };
@@ -87,6 +88,8 @@ static const struct om_field device_fields[] = {
 	D(PERCPU_THRESHOLD, "percpu-threshold", percpu_threshold, OM_U32,
 	  OM_DEC, .min = 1, .conf = "PercpuThreshold"),
 	D(CPUS, "cpus", cpus, OM_STR, OM_CPUS, .conf = "Cpus"),
+	D(BATCH, "batch", batch, OM_U32, OM_ENUM,
+	  .names = switch_names, .conf = "Batch"),
 	D(PEERS, "peers", peers, OM_U32, OM_DEC),
 	D(STATS, "stats", stats, OM_NEST, OM_GROUP,
 	  .nest = &device_stats_object),

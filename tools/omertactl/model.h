@@ -89,6 +89,7 @@ struct om_device {
 	uint32_t policy;
 	uint32_t percpu_threshold;
 	char cpus[OMERTA_CPULIST_LEN + 1];
+	uint32_t batch;
 	uint32_t peers;
 	struct om_device_stats stats;
 	uint32_t max_mtu;

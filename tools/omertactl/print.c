@@ -284,6 +284,7 @@ static void show_device(const struct om_device *d)
 		{ "policy", OMERTA_A_DEVICE_POLICY },
 		{ "percpu threshold", OMERTA_A_DEVICE_PERCPU_THRESHOLD },
 		{ "cpus", OMERTA_A_DEVICE_CPUS },
+		{ "batch", OMERTA_A_DEVICE_BATCH },
 		{ "largest mtu", OMERTA_A_DEVICE_MAX_MTU },
 		{ "engine", OMERTA_A_DEVICE_ENGINE },
 	};

@@ -83,8 +83,8 @@ static void text_is(const char *name, const char *words, const char *wanted)
 static void text(void)
 {
 	text_is("print: link show", "link show",
-		"3: omr0: listen-port 51900 fwmark 0xca6c chunk-size 512 policy auto percpu-threshold 16384 cpus all peers 2 max-mtu 63491 engine lib\n"
-		"4: omr1: listen-port 40000 fwmark off chunk-size 512 policy auto percpu-threshold 16384 cpus all peers 0 max-mtu 63491 engine lib\n");
+		"3: omr0: listen-port 51900 fwmark 0xca6c chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on peers 2 max-mtu 63491 engine lib\n"
+		"4: omr1: listen-port 40000 fwmark off chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on peers 0 max-mtu 63491 engine lib\n");
 	text_is("print: peer show of one", "peer show omr0 peer alice",
 		"omr0 peer 1: name alice public-key " PUB " endpoint [fe80::7%lo]:51900 keepalive 25 allowed-ips 10.9.0.2/32,fd09::2/128\n"
 		"    stats rx-packets 0 rx-bytes 1536 tx-packets 0 tx-bytes 0 rx-records 0 rx-outer-bytes 1600 tx-records 0 tx-outer-bytes 0 rx-age 3723.004\n");
@@ -97,7 +97,7 @@ static void text(void)
 	text_is("print: show", "show omr0",
 		"device: omr0\n"
 		"  listening port: 51900\n  fwmark: 0xca6c\n  chunk size: 512\n"
-		"  policy: auto\n  percpu threshold: 16384\n  cpus: all\n"
+		"  policy: auto\n  percpu threshold: 16384\n  cpus: all\n  batch: on\n"
 		"  largest mtu: 63491\n  engine: lib\n"
 		"\npeer: 1 (alice)\n"
 		"  public key: " PUB "\n"
@@ -236,7 +236,7 @@ static void dump(void)
 		const char *kind;
 		size_t columns;
 	} kinds[] = {
-		{ "device", 16 }, { "peer", 16 }, { "key", 22 },
+		{ "device", 17 }, { "peer", 16 }, { "key", 22 },
 		{ "allowed-ip", 4 },
 	};
 	struct unit_run run = unit_main("dump", NULL);
@@ -261,7 +261,7 @@ static void dump(void)
 	unit_ok(ok && seen[0] == 2 && seen[1] == 2 && seen[2] == 2 && seen[3] == 2,
 		"print: dump has the documented number of columns", "%s",
 		run.out);
-	unit_ok(CONTAINS(run.out, "device\tomr0\t3\t51900\t0xca6c\t512\tauto\t16384\tall\t2\t63491\tlib\t18446744073709551615\t0\t0\t0\n") &&
+	unit_ok(CONTAINS(run.out, "device\tomr0\t3\t51900\t0xca6c\t512\tauto\t16384\tall\t2\t63491\tlib\t18446744073709551615\t0\t0\t0\ton\n") &&
 		CONTAINS(run.out, "peer\tomr0\t1\talice\t" PUB "\t[fe80::7%lo]:51900\t25\t3723004\t0\t1536\t0\t0\t0\t1600\t0\t0\n") &&
 		CONTAINS(run.out, "peer\tomr0\t2\t\\x1b[31m\"\\x5c\\x09\\xc2\\x85\\xff\xc3\xa9\t(none)\t(none)\toff\t(none)\t0") &&
 		CONTAINS(run.out, "key\tomr0\t1\t0x12\t0x22\tactive\tauth-failures\tyes\t61500\t(none)\t(none)\t(none)\t(none)\t(none)\t(none)\t9007199254740993\t(none)\t18446744073709551615\t") &&
