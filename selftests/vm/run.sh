@@ -9,12 +9,15 @@ set -euo pipefail
 usage() {
 	cat >&2 <<-END
 		usage: run.sh [-k KVER] [-a ARCH] [-m MEM] [-c CPUS] [-t TIMEOUT] [-o OUTDIR]
-		              [-A KERNEL-ARGS] -- COMMAND...
+		              [-A KERNEL-ARGS] [-n] -- COMMAND...
 		       run.sh [options] -i     interactive shell
 		       run.sh [options] -f -- COMMAND...
 		With -f the machine is cloned when COMMAND writes the line "clone me": it is
 		stopped for good, and goes on as a copy of another generation.
 		COMMAND is shell code if it is one word, a command with arguments if more.
+		With -n there is one CPU, with the vector instructions of a real one, and each
+		instruction is a nanosecond of its clock: what is timed is counted, and the
+		same from run to run.
 		What it writes to /root/out appears in OUTDIR, with dmesg and kernel.log.
 		status: COMMAND's; 123 trouble in the kernel's log, 124 timeout (seconds),
 		125 the guest died or could not start
@@ -22,7 +25,7 @@ usage() {
 	exit 125
 }
 
-KVER=6.12 ARCH=amd64 MEM=1G CPUS=2 TIMEOUT=600 OUTDIR='' KARGS='' MODE=command FORK=''
+KVER=6.12 ARCH=amd64 MEM=1G CPUS=2 TIMEOUT=600 OUTDIR='' KARGS='' MODE=command FORK='' COUNT=''
 
 # Reports that the kernel makes about itself. An "INFO:" is a stall or a hung
 # task; "unregister_netdevice" is a leaked reference to a netdevice.
@@ -35,7 +38,7 @@ TROUBLE+='|Call Trace:|DEBUG_LOCKS_WARN_ON|ODEBUG:|Out of memory'
 parse_options() {
 	local opt
 
-	while getopts k:a:m:c:t:o:A:if opt; do
+	while getopts k:a:m:c:t:o:A:ifn opt; do
 		case $opt in
 		k) KVER=$OPTARG ;;
 		a) ARCH=$OPTARG ;;
@@ -46,6 +49,7 @@ parse_options() {
 		A) KARGS=$OPTARG ;;
 		i) MODE=shell ;;
 		f) FORK=yes ;;
+		n) COUNT=yes ;;
 		*) usage ;;
 		esac
 	done
@@ -110,7 +114,14 @@ set_qemu() {
 	*) die "no machine known for $ARCH" ;;
 	esac
 	accel=(-accel "tcg,thread=$thread" -cpu "$cpu")
-	! kvm_works || accel=(-accel kvm -cpu host)
+	if [[ -n $COUNT ]]; then
+		CPUS=1 KARGS+=' nokaslr norandmaps'
+		[[ $ARCH != amd64 ]] || cpu=max
+		accel=(-accel tcg -icount 'shift=0,sleep=off' -cpu "$cpu" -seed 1
+			-rtc 'base=2026-01-01T00:00:00,clock=vm')
+	elif kvm_works; then
+		accel=(-accel kvm -cpu host)
+	fi
 	guest_command=(
 		"$QEMU" -M "$machine" "${accel[@]}" -smp "$CPUS" -m "$MEM"
 		-display none -nodefaults -no-reboot -serial "file:$OUTDIR/kernel.log"

@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-uml check-package uml style
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-uml check-package uml bench-tunnel style
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -44,6 +44,10 @@ uml: vm-deps
 
 check-uml:
 	@GUEST_ONLY=yes CELLS=uml-amd64 selftests/vm/check.sh
+
+# Against WireGuard
+bench-tunnel:
+	@selftests/perf/bench_tunnel.sh
 
 style:
 	@selftests/style.sh

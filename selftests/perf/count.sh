@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Counts instructions of tunnels between two namespaces, on a machine whose clock
+# counts them (run.sh -n). Prints a line "CASE CONTENDER UNIT VALUE" each.
+#
+# usage: count.sh [CASE...]	as tunnel.sh
+# shellcheck disable=SC2317 # the cases are called by name
+set -eu
+shopt -s inherit_errexit
+cd "$(dirname "$0")/.."
+# shellcheck source=lib_perf.sh
+. ./perf/lib_perf.sh
+
+declare -A UNIT=([bulk]=insn/B [packet]=insn/packet)
+BYTES=$((8 << 20)) PACKETS=4000
+
+# spent COMMAND...: nanoseconds, that is instructions. The CPU is never idle, since
+# both ends are on it and neither waits for a timer.
+spent() {
+	local start
+
+	start=$(date +%s%N)
+	"$@" >"$DIR/result"
+	echo $(($(date +%s%N) - start))
+}
+
+client() {
+	on a timeout "$WAIT" iperf3 -J -c "$@"
+}
+
+# counted ADDRESS OPTION NUMBER [OPTION...]: per unit of what OPTION gives iperf3,
+# without what a run costs whatever its length
+counted() {
+	local few many server
+
+	serve_once
+	server=$!
+	few=$(spent client "$1" "${@:4}" "$2" "$(($3 / 4))")
+	wait "$server"
+	serve_once
+	server=$!
+	many=$(spent client "$1" "${@:4}" "$2" "$3")
+	wait "$server"
+	awk -v "i=$((many - few))" -v "n=$(($3 - $3 / 4))" 'BEGIN { print i / n }'
+}
+
+case_bulk() { counted "$1" -n "$BYTES"; }
+case_packet() { counted "$1" -k "$PACKETS" -u -l 64 -b 0; }
+
+setup >&2
+for name; do
+	[[ $name != *:cut ]] || cut_outer off
+	for contender in "${CONTENDERS[@]}"; do
+		value=$("case_${name%:cut}" "${ADDRESS[$contender]}")
+		echo "$name $contender ${UNIT[${name%:cut}]} $value"
+	done
+	[[ $name != *:cut ]] || cut_outer on
+done

@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Measures tunnels between two namespaces against each other, in turns. Prints a
+# line "CASE CONTENDER UNIT VALUE" for each run.
+#
+# usage: tunnel.sh RUNS SECONDS [CASE...]	a case is the name of a function without
+#						"case_", and ":cut" behind it for an outer
+#						link that takes no super-packets
+# shellcheck disable=SC2317 # the cases are called by name
+set -eu
+shopt -s inherit_errexit
+cd "$(dirname "$0")/.."
+# shellcheck source=lib_perf.sh
+. ./perf/lib_perf.sh
+
+RUNS=$1 TIME=$2
+shift 2
+declare -A UNIT=([tcp]=MB/s [cpu]=s/GB [trip]=us [loss]=MB/s [udp]=packets/s)
+
+# busy: seconds of CPU time used so far, of all CPUs
+busy() {
+	awk '/^cpu / { print ($2 + $3 + $4 + $7 + $8) / 100 }' /proc/stat
+}
+
+# run_tcp ADDRESS [IPERF3-OPTION...]: leaves what iperf3 says in $DIR/result
+run_tcp() {
+	local server
+
+	serve_once
+	server=$!
+	on a timeout "$WAIT" iperf3 -c "$1" -t "$TIME" -O 0.5 -J "${@:2}" >"$DIR/result"
+	wait "$server"
+}
+
+# tcp ADDRESS [IPERF3-OPTION...]: MB/s
+tcp() {
+	run_tcp "$@"
+	jq '.end.sum_received.bytes / .end.sum_received.seconds / 1e6' "$DIR/result"
+}
+
+case_tcp-1() { tcp "$1"; }
+case_tcp-8() { tcp "$1" -P 8; }
+case_tcp-8-back() { tcp "$1" -P 8 -R; }
+
+case_tcp-both() {
+	run_tcp "$1" --bidir
+	jq '(.end.sum_received.bits_per_second +
+		.end.sum_received_bidir_reverse.bits_per_second) / 8e6' "$DIR/result"
+}
+
+# Of the machine: of both ends, and of iperf3.
+case_cpu() {
+	local before
+
+	before=$(busy)
+	run_tcp "$1"
+	jq --argjson before "$before" --argjson after "$(busy)" \
+		'($after - $before) / .end.sum_received.bytes * 1e9' "$DIR/result"
+}
+
+# trips ADDRESS BYTES COLUMN: microseconds, of a percentile of the round trips
+trips() {
+	local other
+
+	bg b timeout "$WAIT" ./perf/pingpong 7007
+	other=$!
+	await listening b 7007
+	on a timeout "$WAIT" ./perf/pingpong 7007 "$1" "$2" "$TIME" >"$DIR/trips"
+	wait "$other"
+	cut -d' ' -f "$3" "$DIR/trips"
+}
+
+case_trip-64-p50() { trips "$1" 64 1; }
+case_trip-64-p99() { trips "$1" 64 2; }
+case_trip-1024-p50() { trips "$1" 1024 1; }
+case_trip-1024-p99() { trips "$1" 1024 2; }
+
+# rate ADDRESS BYTES: datagrams per second without loss to speak of
+rate() {
+	local other
+
+	bg b timeout "$WAIT" ./perf/udprate 7008
+	other=$!
+	await listening b 7008
+	on a timeout "$WAIT" ./perf/udprate 7008 "$1" "$2" 0.5
+	wait "$other"
+}
+
+case_udp-64() { rate "$1" 64; }
+case_udp-1300() { rate "$1" 1300; }
+
+# Beside a bulk stream, through an outer link that is the bottleneck and sends packet
+# by packet.
+case_trip-64-p99-loaded() {
+	local server bulk
+
+	on a tc qdisc replace dev to_b root tbf rate 100mbit burst 16k latency 50ms
+	serve_once
+	server=$!
+	bg a timeout "$WAIT" iperf3 -c "$1" -t "$((TIME + 2))" >/dev/null
+	bulk=$!
+	# The queues are full by then.
+	await more_than 4000000 outer_bytes
+	trips "$1" 64 2
+	wait "$bulk"
+	wait "$server"
+	on a tc qdisc del dev to_b root
+}
+
+outer_bytes() {
+	on a tc -s -j qdisc show dev to_b | jq '.[0].bytes'
+}
+
+case_loss() {
+	on a tc qdisc replace dev to_b root netem delay 5ms loss 1% limit 10000
+	on b tc qdisc replace dev to_a root netem delay 5ms limit 10000
+	tcp "$1"
+	on a tc qdisc del dev to_b root
+	on b tc qdisc del dev to_a root
+}
+
+setup >&2
+for name; do
+	[[ $name != *:cut ]] || cut_outer off
+	for ((i = 0; i < RUNS; i++)); do
+		for contender in "${CONTENDERS[@]}"; do
+			value=$("case_${name%:cut}" "${ADDRESS[$contender]}")
+			echo "$name $contender ${UNIT[${name%%[-:]*}]} $value"
+		done
+	done
+	[[ $name != *:cut ]] || cut_outer on
+done

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The highest rate of UDP datagrams at which fewer than one in a thousand is lost,
+ * found by bisection.
+ *
+ * udprate PORT					counts, for one client
+ * udprate PORT ADDRESS BYTES SECONDS		sends, each trial that long; prints
+ *						datagrams per second
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <err.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH		32
+#define MAX_BYTES	2048
+/* The trial at full speed, then so many halvings. */
+#define TRIALS		9
+#define SOCKET_BUFFER	(8 << 20)
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+struct messages {
+	struct mmsghdr msg[BATCH];
+	struct iovec io[BATCH];
+	char data[BATCH][MAX_BYTES];
+};
+
+static void make_messages(struct messages *m, size_t len)
+{
+	int i;
+
+	for (i = 0; i < BATCH; i++) {
+		m->io[i].iov_base = m->data[i];
+		m->io[i].iov_len = len;
+		m->msg[i].msg_hdr.msg_iov = &m->io[i];
+		m->msg[i].msg_hdr.msg_iovlen = 1;
+	}
+}
+
+static int server(int type, unsigned short port)
+{
+	struct sockaddr_in6 at = {
+		.sin6_family = AF_INET6,
+		.sin6_port = htons(port),
+	};
+	int fd = socket(AF_INET6, type, 0), on = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, (void *)&at, sizeof(at)))
+		err(1, "port %u", port);
+	return fd;
+}
+
+static int client(int type, const char *host, const char *port)
+{
+	struct addrinfo *to, hints = { .ai_socktype = type };
+	int fd, status;
+
+	status = getaddrinfo(host, port, &hints, &to);
+	if (status)
+		errx(1, "%s: %s", host, gai_strerror(status));
+	fd = socket(to->ai_family, type, 0);
+	if (fd < 0 || connect(fd, to->ai_addr, to->ai_addrlen))
+		err(1, "%s", host);
+	freeaddrinfo(to);
+	return fd;
+}
+
+static long take(int fd, struct messages *m)
+{
+	int n = recvmmsg(fd, m->msg, BATCH, MSG_DONTWAIT, NULL);
+
+	return n > 0 ? n : 0;
+}
+
+/* Tell the number of datagrams whenever the client asks for it. */
+static void count(unsigned short port)
+{
+	int room = SOCKET_BUFFER, udp, control;
+	static struct messages m;
+	long n = 0, more;
+	char asked;
+
+	udp = server(SOCK_DGRAM, port);
+	if (setsockopt(udp, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
+		err(1, "SO_RCVBUFFORCE");
+	control = server(SOCK_STREAM, port);
+	if (listen(control, 1))
+		err(1, "listen");
+	control = accept(control, NULL, NULL);
+	make_messages(&m, MAX_BYTES);
+	for (;;) {
+		struct pollfd wait[] = { { .fd = udp, .events = POLLIN },
+					 { .fd = control, .events = POLLIN } };
+
+		poll(wait, 2, -1);
+		if (wait[0].revents)
+			n += take(udp, &m);
+		if (!wait[1].revents)
+			continue;
+		if (read(control, &asked, 1) != 1)
+			return;
+		while ((more = take(udp, &m)))
+			n += more;
+		if (write(control, &n, sizeof(n)) != sizeof(n))
+			err(1, "write");
+		n = 0;
+	}
+}
+
+/* Returns how many were sent. @rate is per second, 0 for as fast as can be. */
+static long flood(int fd, struct messages *m, double rate, double seconds)
+{
+	double start = now(), t;
+	long sent = 0;
+
+	while ((t = now() - start) < seconds) {
+		int n;
+
+		if (rate && sent > rate * t)
+			continue;
+		n = sendmmsg(fd, m->msg, BATCH, 0);
+		if (n > 0)
+			sent += n;
+	}
+	return sent;
+}
+
+/* Whether too many were lost; *@rate becomes what was sent. */
+static int trial(int fd, int control, struct messages *m, double *rate,
+		 double seconds)
+{
+	struct timespec rest = { 0, 200000000 };
+	long sent, got;
+
+	sent = flood(fd, m, *rate, seconds);
+	*rate = sent / seconds;
+	/* What is on its way arrives by then. */
+	nanosleep(&rest, NULL);
+	if (write(control, "", 1) != 1 ||
+	    read(control, &got, sizeof(got)) != sizeof(got))
+		errx(1, "the other end is gone");
+	return got < sent * 0.999;
+}
+
+static void search(int fd, int control, size_t len, double seconds)
+{
+	double low = 0, high, rate = 0;
+	static struct messages m;
+	int i;
+
+	make_messages(&m, len);
+	if (!trial(fd, control, &m, &rate, seconds)) {
+		printf("%.0f\n", rate);
+		return;
+	}
+	high = rate;
+	for (i = 1; i < TRIALS; i++) {
+		rate = (low + high) / 2;
+		if (trial(fd, control, &m, &rate, seconds))
+			high = rate;
+		else
+			low = rate;
+	}
+	if (!low)
+		errx(1, "no rate without loss");
+	printf("%.0f\n", low);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2)
+		count(atoi(argv[1]));
+	else if (argc == 5 && atoi(argv[3]) <= MAX_BYTES)
+		search(client(SOCK_DGRAM, argv[2], argv[1]),
+		       client(SOCK_STREAM, argv[2], argv[1]), atoi(argv[3]),
+		       atof(argv[4]));
+	else
+		errx(1, "usage: udprate PORT [ADDRESS BYTES SECONDS]");
+	return 0;
+}
