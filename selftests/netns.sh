@@ -382,9 +382,9 @@ backlog() {
 	on a tc -s -j qdisc show dev omr0 | jq '.[0].backlog'
 }
 
-# Fills the outer link, then the device's queue.
+# fill RATE: fills the outer link of such a rate, then the device's queue.
 fill() {
-	on a tc qdisc replace dev to_b root tbf rate 8kbit burst 2k limit 32mb
+	on a tc qdisc replace dev to_b root tbf rate "$1" burst 64k limit 32mb
 	on a python3 -c 'import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
@@ -400,14 +400,14 @@ test_full_queue() {
 
 	make_both
 	on a tc qdisc replace dev omr0 root pfifo limit 10000
-	fill
+	fill 8kbit
 	no_drops a
 	# Room on the link
 	on a tc qdisc del dev to_b root
 	await is 0 backlog
 	pings a 10.9.0.2
 	# Sockets that nothing is charged to
-	fill
+	fill 8kbit
 	before=$(backlog)
 	on a omertactl link set omr0 listen-port 51999
 	await less_than "$before" backlog
@@ -417,19 +417,12 @@ test_full_queue() {
 	no_drops a
 }
 
-outer_bytes() {
-	on a tc -s -j qdisc show dev to_b | jq '.[0].bytes'
-}
-
 # What the outer link cannot take waits in the device's qdisc, which lets others
-# pass. In the link's own queue there is room for eight seconds.
+# pass. In the link's own queue there is room for 16 seconds.
 test_pings_beside_bulk() {
 	make_both
-	serve b
-	on a tc qdisc replace dev to_b root tbf rate 8mbit burst 128k limit 8mb
-	bg a iperf3 -c 10.9.0.2 -t 1000 -P 4
-	await more_than 6000000 outer_bytes
-	on a ping -c 10 -i 0.2 -W "$WAIT" 10.9.0.2 | tee "$DIR/pings"
+	fill 2mbit
+	on a ping -c 10 -i 0.2 -w "$WAIT" 10.9.0.2 | tee "$DIR/pings"
 	# shellcheck disable=SC2016 # awk's
 	less_than 1500 awk -F / '/^rtt/ { print int($5) }' "$DIR/pings"
 }
@@ -503,8 +496,8 @@ test_ecn() {
 	is 1 dev_stat b rx-drop-ecn
 }
 
-# Super-packets go through whole, and where the outer link cuts the datagrams, those
-# that come together still make one.
+# Super-packets, of two packets at least, go through whole, and where the outer link
+# cuts the datagrams, those that come together still make one.
 test_super_packets() {
 	local end
 
@@ -512,15 +505,15 @@ test_super_packets() {
 	# Other limits for a while
 	on a ip link set omr0 mtu 40000
 	on a ip link set omr0 mtu 1388
-	ON=to_a seen 'udp and greater 5000' copy a b 10.9.0.2 1000000
-	ON=omr0 seen 'tcp and greater 5000' copy a b 10.9.0.2 1000000
-	ON=omr0 seen 'ip6 and greater 5000' copy a b fd09::2 1000000
+	ON=to_a seen 'udp and greater 2000' copy a b 10.9.0.2 1000000
+	ON=omr0 seen 'tcp and greater 2000' copy a b 10.9.0.2 1000000
+	ON=omr0 seen 'ip6 and greater 2000' copy a b fd09::2 1000000
 	for end in "a to_b" "b to_a"; do
 		# shellcheck disable=SC2086 # two words
 		on ${end% *} ethtool -K ${end#* } tx-udp-segmentation off
 	done
-	ON=omr0 seen 'tcp and greater 5000' copy a b 10.9.0.2 1000000
-	ON=omr0 seen 'ip6 and greater 5000' copy a b fd09::2 1000000
+	ON=omr0 seen 'tcp and greater 2000' copy a b 10.9.0.2 1000000
+	ON=omr0 seen 'ip6 and greater 2000' copy a b fd09::2 1000000
 	# Whoever wants no super-packets gets none.
 	on a ethtool -K omr0 tso off
 	copy a b 10.9.0.2 1000000
@@ -581,15 +574,20 @@ packets = [i.to_bytes(4, "big") + random.randbytes(random.choice((60, 61, 100, 6
            for i in range(1000)] + [i.to_bytes(4, "big") * 16 for i in range(1000)]
 '
 
+# What is sent between the two waits, whichever is faster, the link or the sender.
+hold() { on a tc qdisc replace dev to_b root tbf rate 8kbit burst 2k limit 32mb; }
+let_go() { on a tc qdisc change dev to_b root tbf rate 20mbit burst 2k limit 32mb; }
+
 # waiting ADDRESS: sends packets that wait together; prints how many records it took.
 waiting() {
 	local to records
 
-	on a tc qdisc replace dev to_b root tbf rate 8mbit burst 2k limit 32mb
+	hold
 	records=$(peer_stat a b tx-records)
 	take_varied b
 	to=$!
 	varied a "$1"
+	let_go
 	wait "$to"
 	echo $(($(peer_stat a b tx-records) - records))
 }
@@ -614,10 +612,11 @@ test_padded_packets() {
 
 	make_both
 	on a tc qdisc replace dev omr0 root pfifo limit 10000
-	on a tc qdisc replace dev to_b root tbf rate 2mbit burst 2k limit 32mb
+	hold
 	bg b timeout "$WAIT" python3 -c '
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
 s.bind(("", 7777))
 got = [s.recv(999)[0] for _ in range(400)]
 assert got == [i % 4 for i in range(400)], got'
@@ -633,9 +632,11 @@ def ip(payload):
     head = head[:10] + struct.pack("!H", 0xffff - total) + head[12:]
     return head + struct.pack("!HHHH", 9, 7777, 8 + len(payload), 0) + payload
 s = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
 for i in range(400):
     packet = ip(bytes([i % 4] * 12))
     s.sendto(packet.ljust(46, b"\0") if i % 4 == 2 else packet, ("omr0", 0x0800))'
+	let_go
 	wait "$to"
 	less_than 350 peer_stat a b tx-records
 	no_drops b
@@ -651,8 +652,8 @@ test_mixed_bunches() {
 	make_dev c
 	connect a c
 	on a tc qdisc replace dev omr0 root pfifo limit 10000
-	on a tc qdisc replace dev to_b root tbf rate 2mbit burst 2k limit 32mb
 	pings a 10.9.0.3
+	hold
 	bg b tcpdump -i to_a -n -v -l 'udp port 51900' >"$DIR/dump" 2>"$DIR/err"
 	await grep -q listening "$DIR/err"
 	bg b timeout "$WAIT" python3 -c "$MARKED_IN" 500
@@ -661,6 +662,7 @@ test_mixed_bunches() {
 	await udp_bound b 7777
 	await udp_bound c 7777
 	on a python3 -c "$MARKED_OUT"
+	let_go
 	wait "$to"
 	wait "$!"
 	less_than 450 peer_stat a b tx-records
@@ -685,6 +687,7 @@ MARKED_IN='
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.setsockopt(socket.IPPROTO_IP, 13, 1) # IP_RECVTOS
+s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
 s.bind(("", 7777))
 for i in range(int(sys.argv[1])):
     data, control, *_ = s.recvmsg(1999, 99)
