@@ -82,6 +82,7 @@ static void peer_forget_route(struct omerta_peer *peer)
 static void peer_forget_traffic(struct omerta_peer *peer)
 {
 	omerta_peer_purge_stage(peer, OMERTA_DROP_TX_DROP_DOWN);
+	omerta_peer_forget_path(peer);
 	peer_forget_route(peer);
 }
 
@@ -129,6 +130,7 @@ static int device_init(struct net_device *dev)
 	tun->policy = OMERTA_POLICY_AUTO;
 	tun->threshold = DEFAULT_THRESHOLD;
 	tun->batch = true;
+	tun->df = OMERTA_DF_UNSET;
 	xa_init(&tun->peers);
 	omerta_allowedips_init(&tun->allowedips, &tun->lock);
 	init_llist_head(&tun->rx_done);
@@ -426,6 +428,7 @@ int omerta_device_configure(struct omerta_tunnel *tun,
 	}
 	if (has & BIT(OMERTA_A_DEVICE_FWMARK)) {
 		WRITE_ONCE(tun->fwmark, config->fwmark);
+		omerta_udp_set_mark(tun);
 		each_peer(tun, peer_route_anew);
 	}
 	if (has & BIT(OMERTA_A_DEVICE_POLICY))
@@ -436,6 +439,10 @@ int omerta_device_configure(struct omerta_tunnel *tun,
 		omerta_pool_set_cpus(&tun->pool, config->cpus);
 	if (has & BIT(OMERTA_A_DEVICE_BATCH))
 		WRITE_ONCE(tun->batch, config->batch);
+	if (has & BIT(OMERTA_A_DEVICE_DF)) {
+		WRITE_ONCE(tun->df, config->df);
+		each_peer(tun, omerta_peer_forget_path);
+	}
 	return 0;
 }
 

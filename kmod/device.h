@@ -17,6 +17,7 @@
  * @threshold: of policy auto
  * @cpus: of policy percpu
  * @batch: small packets may share a record
+ * @df: whether datagrams may be fragmented
  */
 struct omerta_device_config {
 	unsigned long has;
@@ -27,6 +28,7 @@ struct omerta_device_config {
 	u32 threshold;
 	cpumask_var_t cpus;
 	bool batch;
+	u8 df;
 };
 
 int omerta_device_init(void);

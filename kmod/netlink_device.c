@@ -54,7 +54,7 @@ static int parse_config(const struct genl_info *info,
 	struct nlattr **attrs = info->attrs;
 	int i, err;
 
-	for (i = OMERTA_A_DEVICE_LISTEN_PORT; i <= OMERTA_A_DEVICE_BATCH; i++)
+	for (i = OMERTA_A_DEVICE_LISTEN_PORT; i <= OMERTA_A_DEVICE_DF; i++)
 		if (attrs[i])
 			config->has |= BIT(i);
 
@@ -69,6 +69,8 @@ static int parse_config(const struct genl_info *info,
 			nla_get_u32(attrs[OMERTA_A_DEVICE_PERCPU_THRESHOLD]);
 	if (attrs[OMERTA_A_DEVICE_BATCH])
 		config->batch = nla_get_u32(attrs[OMERTA_A_DEVICE_BATCH]);
+	if (attrs[OMERTA_A_DEVICE_DF])
+		config->df = nla_get_u32(attrs[OMERTA_A_DEVICE_DF]);
 	if (attrs[OMERTA_A_DEVICE_CHUNK_SIZE]) {
 		err = parse_class(info, &config->class);
 		if (err)
@@ -246,6 +248,7 @@ static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun)
 			tun->threshold) ||
 	    put_cpus(msg, tun->pool.cpus) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_BATCH, tun->batch) ||
+	    nla_put_u32(msg, OMERTA_A_DEVICE_DF, tun->df) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_PEERS, tun->n_peers) ||
 	    fill_stats(msg, tun) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_MAX_MTU, dev->max_mtu) ||

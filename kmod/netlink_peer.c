@@ -436,6 +436,13 @@ static int put_rx_age(struct sk_buff *msg, struct omerta_peer *peer)
 			    now > last ? div_u64(now - last, NSEC_PER_MSEC) : 0);
 }
 
+static int put_path_mtu(struct sk_buff *msg, struct omerta_peer *peer)
+{
+	if (READ_ONCE(peer->path_mtu) == OMERTA_PATH_UNKNOWN)
+		return 0;
+	return nla_put_u32(msg, OMERTA_A_PEER_PATH_MTU, omerta_peer_mtu(peer));
+}
+
 static int fill_peer(struct sk_buff *msg, struct omerta_peer *peer)
 {
 	if (nla_put_u32(msg, OMERTA_A_PEER_IFINDEX, peer->tun->dev->ifindex) ||
@@ -450,7 +457,7 @@ static int fill_peer(struct sk_buff *msg, struct omerta_peer *peer)
 		    peer->public_key))
 		return -EMSGSIZE;
 	if (fill_endpoint(msg, peer) || fill_stats(msg, peer) ||
-	    put_rx_age(msg, peer))
+	    put_rx_age(msg, peer) || put_path_mtu(msg, peer))
 		return -EMSGSIZE;
 	return 0;
 }

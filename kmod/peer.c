@@ -12,6 +12,7 @@
 #include <net/ipv6.h>
 
 #include "compat.h"
+#include "record.h"
 
 static int peer_link(struct omerta_peer *peer, struct netlink_ext_ack *extack)
 {
@@ -72,6 +73,7 @@ struct omerta_peer *omerta_peer_create(struct omerta_tunnel *tun, u32 id,
 	INIT_WORK(&peer->tx_work, tx_work);
 	timer_setup(&peer->timer, timer, 0);
 	peer->tx_last = jiffies;
+	peer->path_mtu = OMERTA_PATH_UNKNOWN;
 
 	err = peer_link(peer, extack);
 	if (err)
@@ -138,6 +140,37 @@ void omerta_peer_purge_stage(struct omerta_peer *peer, enum omerta_drop reason)
 	spin_unlock_bh(&peer->tx_lock);
 	while ((skb = __skb_dequeue(&purged)))
 		omerta_drop(peer->tun->drops, skb, reason);
+}
+
+/**
+ * omerta_peer_see_path() - take note of how much the path to a peer takes
+ * @peer: the peer
+ * @room: bytes of UDP payload
+ *
+ * Context: the peer's tx_lock held.
+ */
+void omerta_peer_see_path(struct omerta_peer *peer, u32 room)
+{
+	lockdep_assert_held(&peer->tx_lock);
+
+	if (likely(room == peer->path_room))
+		return;
+	peer->path_room = room;
+	WRITE_ONCE(peer->path_mtu, omerta_record_fit(room, peer->tun->class));
+}
+
+/**
+ * omerta_peer_forget_path() - let it not matter how much the path takes
+ * @peer: the peer
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_forget_path(struct omerta_peer *peer)
+{
+	spin_lock_bh(&peer->tx_lock);
+	peer->path_room = 0;
+	WRITE_ONCE(peer->path_mtu, OMERTA_PATH_UNKNOWN);
+	spin_unlock_bh(&peer->tx_lock);
 }
 
 /* Unlink: xmit, NAPI, timer and workers may have found the peer before. */

@@ -38,6 +38,8 @@ struct omerta_endpoint {
 	int scope;
 };
 
+#define OMERTA_PATH_UNKNOWN	U32_MAX
+
 /* In struct omerta_peer's flags: somebody sends what is done. */
 #define OMERTA_PEER_SENDING	0
 
@@ -60,6 +62,9 @@ struct omerta_endpoint {
  * @stage_bytes: that were put into @stage since it was empty; lock: @tx_lock
  * @stage_why: what it will be dropped for, if it comes to that; lock: @tx_lock
  * @key_wanted: a key was asked for and none has sealed since; lock: @tx_lock
+ * @path_room: UDP payload that the path was seen to take; lock: @tx_lock
+ * @path_mtu: longest packet that fits that, OMERTA_PATH_UNKNOWN if it does not
+ *	      matter; lock: @tx_lock, read without
  * @tx_fifo: bursts in counter order; lock: @tx_lock
  * @flags: OMERTA_PEER_*
  * @tx_work: goes on sending where a CPU sent enough
@@ -94,6 +99,8 @@ struct omerta_peer {
 	u32 stage_bytes;
 	enum omerta_drop stage_why;
 	bool key_wanted;
+	u32 path_room;
+	u32 path_mtu;
 	struct list_head tx_fifo;
 	unsigned long flags;
 	struct work_struct tx_work;
@@ -126,7 +133,20 @@ struct omerta_peer *omerta_peer_by_dst(struct omerta_tunnel *tun,
 bool omerta_peer_owns_src(struct omerta_peer *peer, const struct sk_buff *skb);
 void omerta_peer_set_endpoint(struct omerta_peer *peer,
 			      const struct omerta_endpoint *endpoint);
+void omerta_peer_see_path(struct omerta_peer *peer, u32 room);
+void omerta_peer_forget_path(struct omerta_peer *peer);
 void omerta_peer_purge_stage(struct omerta_peer *peer, enum omerta_drop reason);
+
+/**
+ * omerta_peer_mtu() - how long packets to a peer may be, as far as is known
+ * @peer: the peer
+ *
+ * Return: bytes.
+ */
+static inline u32 omerta_peer_mtu(const struct omerta_peer *peer)
+{
+	return min(READ_ONCE(peer->tun->dev->mtu), READ_ONCE(peer->path_mtu));
+}
 
 /**
  * omerta_peer_due() - have the timer look at a peer soon enough

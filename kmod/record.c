@@ -43,6 +43,23 @@ static u8 single_class(u32 plain_len)
 }
 
 /**
+ * omerta_record_fit() - plaintext bytes of the longest record that fits
+ * @room: bytes of UDP payload
+ * @class: chunk class
+ *
+ * Return: the largest plaintext, 0 if there is room for none.
+ */
+u32 omerta_record_fit(u32 room, u8 class)
+{
+	u32 size = omerta_chunk_size(class);
+	u32 rest = room - min_t(u32, room, OMERTA_HDR_LEN);
+	u32 full = rest / (size + OMERTA_TAG_LEN);
+	u32 tail = rest % (size + OMERTA_TAG_LEN);
+
+	return full * size + (tail > OMERTA_TAG_LEN ? tail - OMERTA_TAG_LEN : 0);
+}
+
+/**
  * omerta_record_max_plain() - plaintext bytes of the longest record
  * @class: chunk class
  *
@@ -50,12 +67,7 @@ static u8 single_class(u32 plain_len)
  */
 u32 omerta_record_max_plain(u8 class)
 {
-	u32 size = omerta_chunk_size(class);
-	u32 rest = OMERTA_MAX_DATAGRAM - OMERTA_HDR_LEN;
-	u32 full = rest / (size + OMERTA_TAG_LEN);
-	u32 tail = rest % (size + OMERTA_TAG_LEN);
-
-	return full * size + (tail > OMERTA_TAG_LEN ? tail - OMERTA_TAG_LEN : 0);
+	return omerta_record_fit(OMERTA_MAX_DATAGRAM, class);
 }
 
 /**

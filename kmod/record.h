@@ -37,6 +37,7 @@ static inline u32 omerta_chunk_size(u8 class)
 	return OMERTA_CHUNK_MIN << class;
 }
 
+u32 omerta_record_fit(u32 room, u8 class);
 u32 omerta_record_max_plain(u8 class);
 u32 omerta_record_pad(u32 len, u32 mtu, u8 class);
 void omerta_record_layout(struct omerta_layout *l, u32 plain_len, u8 class);

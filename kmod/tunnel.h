@@ -26,12 +26,14 @@ struct omerta_peer;
  * struct omerta_bunch - packets for one peer that others follow at once
  * @peer: the peer; only in the RCU read-side section that the packets come in
  * @ecn: of their outer headers
+ * @df: of these, too
  * @n: their number
  * @skb: the packets
  */
 struct omerta_bunch {
 	struct omerta_peer *peer;
 	u8 ecn;
+	bool df;
 	unsigned int n;
 	struct sk_buff *skb[OMERTA_BUNCH_MAX];
 };
@@ -51,6 +53,7 @@ struct omerta_bunch {
  * @policy: where bursts are sealed and opened; lock: @lock, read without
  * @threshold: see the netlink spec; lock: @lock, read without
  * @batch: small packets may share a record; lock: @lock, read without
+ * @df: whether datagrams may be fragmented; lock: @lock, read without
  * @peers: by id; lock: @lock, look-ups under RCU too
  * @n_peers: number of peers; lock: @lock
  * @keys: by local id; changed under the peers' ring locks
@@ -80,6 +83,7 @@ struct omerta_tunnel {
 	u8 policy;
 	u32 threshold;
 	bool batch;
+	u8 df;
 	struct xarray peers;
 	unsigned int n_peers;
 	struct rhashtable keys;

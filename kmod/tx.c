@@ -8,18 +8,16 @@
  */
 #include "tx.h"
 
-#include <linux/icmp.h>
-#include <linux/icmpv6.h>
 #include <linux/if_ether.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
-#include <net/icmp.h>
 #include <net/inet_ecn.h>
 #include <net/ip_tunnels.h>
 #include <net/ipv6.h>
 
 #include "compat.h"
 #include "tx_burst.h"
+#include "tx_reject.h"
 #include "txq.h"
 #include "udp.h"
 
@@ -31,6 +29,34 @@
 static u8 outer_ecn(const struct sk_buff *skb)
 {
 	return ip_tunnel_ecn_encap(0, ip_hdr(skb), skb);
+}
+
+static bool outer_df(const struct omerta_tunnel *tun, const struct sk_buff *skb)
+{
+	switch (READ_ONCE(tun->df)) {
+	case OMERTA_DF_SET:
+		return true;
+	case OMERTA_DF_INHERIT:
+		return skb && (skb->protocol == htons(ETH_P_IPV6) ||
+			       ip_hdr(skb)->frag_off & htons(IP_DF));
+	}
+	return false;
+}
+
+/* Whether a burst is not too long for its path, or may be fragmented there. */
+static bool fits_path(struct omerta_peer *peer, struct omerta_tx_burst *burst)
+{
+	lockdep_assert_held(&peer->tx_lock);
+
+	if (!burst->path.df)
+		return true;
+	omerta_peer_see_path(peer, omerta_udp_room(&burst->path));
+	if (likely(burst->layout.wire_len <= peer->path_room))
+		return true;
+	if (!burst->must_pass)
+		return false;
+	burst->path.df = false;
+	return true;
 }
 
 /*
@@ -47,13 +73,16 @@ static int stage_burst(struct omerta_peer *peer, struct omerta_tx_burst *burst)
 	err = omerta_udp_route(peer, burst->outer, &burst->path);
 	if (err)
 		goto err_burst;
+	if (!fits_path(peer, burst)) {
+		err = -EMSGSIZE;
+		goto err_route;
+	}
 	burst->key = omerta_key_seal(&peer->ring, burst->n,
 				     omerta_tx_burst_bytes(burst),
 				     &burst->counter);
 	if (!burst->key) {
-		dst_release(burst->path.dst);
 		err = -EAGAIN;
-		goto err_burst;
+		goto err_route;
 	}
 	if (burst->inner.n == 1)
 		omerta_record_header(&burst->last, burst->buf.block[0],
@@ -62,6 +91,8 @@ static int stage_burst(struct omerta_peer *peer, struct omerta_tx_burst *burst)
 	list_add_tail(&burst->list, &peer->tx_fifo);
 	return 0;
 
+err_route:
+	dst_release(burst->path.dst);
 err_burst:
 	kfree_skb(burst->outer);
 	omerta_job_put(&burst->job);
@@ -81,6 +112,25 @@ static bool has_key(struct omerta_peer *peer)
 	return rcu_access_pointer(peer->ring.active);
 }
 
+/* A burst of a packet's parts from number @first on, or of none. */
+static struct omerta_tx_burst *try_part(struct omerta_peer *peer,
+					struct sk_buff *skb,
+					unsigned int first)
+{
+	struct omerta_tx_burst *burst;
+	int err;
+
+	burst = omerta_tx_burst_alloc(peer, skb, first, omerta_tx_sealed);
+	if (IS_ERR(burst))
+		return burst;
+	burst->path.df = outer_df(peer->tun, skb);
+	burst->must_pass = !skb || omerta_tx_fits(skb, omerta_tx_least(skb));
+	if (skb)
+		burst->path.ecn = outer_ecn(skb);
+	err = stage_burst(peer, burst);
+	return err ? ERR_PTR(err) : burst;
+}
+
 /*
  * A burst of a packet's parts from number @first on, or of none for a keepalive.
  * It has a reference to the packet; the last takes over the caller's.
@@ -90,37 +140,18 @@ static struct omerta_tx_burst *stage_part(struct omerta_peer *peer,
 					  unsigned int first)
 {
 	struct omerta_tx_burst *burst;
-	int err;
 
 	if (!has_key(peer))
 		return ERR_PTR(-EAGAIN);
-	burst = omerta_tx_burst_alloc(peer, skb, first, omerta_tx_sealed);
+	burst = try_part(peer, skb, first);
+	/* Perhaps only its padding was for a longer path. */
+	if (burst == ERR_PTR(-EMSGSIZE) && omerta_tx_fits(skb, peer->path_mtu))
+		burst = try_part(peer, skb, first);
 	if (IS_ERR(burst))
 		return burst;
-	if (skb)
-		burst->ecn = outer_ecn(skb);
-	err = stage_burst(peer, burst);
-	if (err)
-		return ERR_PTR(err);
 	if (first + burst->n < burst->inner.n)
 		skb_get(skb);
 	return burst;
-}
-
-static enum omerta_drop drop_reason(int err)
-{
-	switch (err) {
-	case -EINVAL:
-		return OMERTA_DROP_TX_DROP_PROTO;
-	case -EDESTADDRREQ:
-		return OMERTA_DROP_TX_DROP_NO_ENDPOINT;
-	case -ENETDOWN:
-		return OMERTA_DROP_TX_DROP_DOWN;
-	case -ELOOP:
-		return OMERTA_DROP_TX_DROP_LOOP;
-	default:
-		return OMERTA_DROP_TX_DROP_NOMEM;
-	}
 }
 
 /*
@@ -145,7 +176,7 @@ static int stage(struct omerta_peer *peer, struct sk_buff *skb,
 			omerta_drop_many(peer->tun->drops, skb,
 					 burst == ERR_PTR(-EAGAIN) ?
 					 peer->stage_why :
-					 drop_reason(PTR_ERR(burst)),
+					 omerta_tx_drop_reason(PTR_ERR(burst)),
 					 (*bursts)->inner.n - first);
 			return 0;
 		}
@@ -164,25 +195,6 @@ static void run_bursts(struct omerta_tunnel *tun, struct omerta_tx_burst *burst)
 		omerta_pool_run(&tun->pool, &burst->job);
 		burst = next;
 	}
-}
-
-static unsigned int packets_of(const struct sk_buff *skb)
-{
-	return max_t(unsigned int, skb_shinfo(skb)->gso_segs, 1);
-}
-
-/* Tell the sender that its packet cannot be delivered, and drop it. */
-static void reject(struct omerta_tunnel *tun, struct sk_buff *skb,
-		   enum omerta_drop reason)
-{
-	if (reason == OMERTA_DROP_TX_DROP_NOMEM)
-		; /* It may get through next time. */
-	else if (skb->protocol == htons(ETH_P_IP))
-		icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_HOST_UNREACH, 0);
-	else if (skb->protocol == htons(ETH_P_IPV6))
-		icmpv6_ndo_send(skb, ICMPV6_DEST_UNREACH, ICMPV6_ADDR_UNREACH,
-				0);
-	omerta_drop_many(tun->drops, skb, reason, packets_of(skb));
 }
 
 /* Let a packet wait; false if there is no room. */
@@ -215,6 +227,16 @@ static bool ask_for_key(struct omerta_peer *peer)
 		return false;
 	peer->key_wanted = true;
 	return true;
+}
+
+/* Drop a packet that cannot be staged. */
+static void refuse(struct omerta_peer *peer, struct sk_buff *skb,
+		   enum omerta_drop reason)
+{
+	if (reason == OMERTA_DROP_TX_DROP_TOO_BIG)
+		omerta_tx_too_big(peer->tun, skb, omerta_peer_mtu(peer));
+	else
+		omerta_tx_reject(peer->tun, skb, reason);
 }
 
 /* What the bursts of a packet, which are not sent yet, are charged with. */
@@ -254,7 +276,8 @@ static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 	if (!err)
 		run_bursts(tun, bursts);
 	else if (!waits)
-		reject(tun, skb, err == -EAGAIN ? why : drop_reason(err));
+		refuse(peer, skb, err == -EAGAIN ? why :
+			     omerta_tx_drop_reason(err));
 	return bytes;
 }
 
@@ -275,7 +298,10 @@ static unsigned int stage_bunch(struct omerta_peer *peer,
 					      bunch->n - done, omerta_tx_sealed);
 		if (IS_ERR(burst))
 			break;
-		burst->ecn = bunch->ecn;
+		burst->path.ecn = bunch->ecn;
+		/* What was so when it came */
+		burst->path.df = bunch->df &&
+				 READ_ONCE(peer->tun->df) != OMERTA_DF_UNSET;
 		if (stage_burst(peer, burst))
 			break;
 		*bursts = burst;
@@ -312,12 +338,15 @@ static u32 add_to_bunch(struct omerta_tunnel *tun, struct omerta_peer *peer,
 {
 	struct omerta_bunch *bunch = &tun->bunch;
 	u8 ecn = outer_ecn(skb);
+	bool df = outer_df(tun, skb);
 	u32 bytes = 0;
 
-	if (bunch->n && (bunch->peer != peer || bunch->ecn != ecn))
+	if (bunch->n && (bunch->peer != peer || bunch->ecn != ecn ||
+			 bunch->df != df))
 		bytes = send_bunch(tun);
 	bunch->peer = peer;
 	bunch->ecn = ecn;
+	bunch->df = df;
 	bunch->skb[bunch->n++] = skb;
 	if (bunch->n == ARRAY_SIZE(bunch->skb))
 		bytes += send_bunch(tun);
@@ -349,7 +378,7 @@ void omerta_tx_flush(struct omerta_peer *peer)
 		if (err == -EAGAIN)
 			return;
 		if (err)
-			reject(peer->tun, skb, drop_reason(err));
+			refuse(peer, skb, omerta_tx_drop_reason(err));
 		else
 			run_bursts(peer->tun, bursts);
 	}
@@ -383,7 +412,7 @@ void omerta_tx_retry(struct omerta_peer *peer)
 	spin_unlock_bh(&peer->tx_lock);
 
 	while ((skb = __skb_dequeue(&old)))
-		reject(peer->tun, skb, why);
+		omerta_tx_reject(peer->tun, skb, why);
 }
 
 /**
@@ -413,25 +442,6 @@ static bool valid_ip(struct sk_buff *skb)
 	       (!skb_is_gso(skb) || omerta_segments_can(skb));
 }
 
-static bool fits(const struct sk_buff *skb, u32 mtu)
-{
-	return skb_is_gso(skb) ? skb_gso_validate_network_len(skb, mtu) :
-				 skb->len <= mtu;
-}
-
-static void too_big(struct omerta_tunnel *tun, struct sk_buff *skb)
-{
-	u32 mtu = READ_ONCE(tun->dev->mtu);
-
-	if (skb->protocol == htons(ETH_P_IP))
-		icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED,
-			      htonl(mtu));
-	else
-		icmpv6_ndo_send(skb, ICMPV6_PKT_TOOBIG, 0, mtu);
-	omerta_drop_many(tun->drops, skb, OMERTA_DROP_TX_DROP_TOO_BIG,
-			 packets_of(skb));
-}
-
 /**
  * omerta_tx_features() - ndo_features_check
  * @skb: an inner packet
@@ -459,13 +469,13 @@ static u32 take_packet(struct omerta_tunnel *tun, struct sk_buff *skb)
 		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_PROTO);
 		return 0;
 	}
-	if (unlikely(!fits(skb, READ_ONCE(tun->dev->mtu)))) {
-		too_big(tun, skb);
+	if (unlikely(!omerta_tx_fits(skb, READ_ONCE(tun->dev->mtu)))) {
+		omerta_tx_too_big(tun, skb, READ_ONCE(tun->dev->mtu));
 		return 0;
 	}
 	peer = omerta_peer_by_dst(tun, skb);
 	if (unlikely(!peer)) {
-		reject(tun, skb, OMERTA_DROP_TX_DROP_NO_PEER);
+		omerta_tx_reject(tun, skb, OMERTA_DROP_TX_DROP_NO_PEER);
 		return 0;
 	}
 	if (!skb_is_gso(skb))

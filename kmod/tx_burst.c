@@ -174,15 +174,16 @@ static void layout_packet(struct omerta_layout *l,
 
 /* Take as many packets as a burst can carry. */
 static void lay_out(struct omerta_tx_burst *burst,
-		    const struct omerta_tunnel *tun)
+		    const struct omerta_peer *peer)
 {
 	u32 left = burst->inner.n - burst->first, i;
-	u32 mtu = READ_ONCE(tun->dev->mtu);
+	u32 mtu = omerta_peer_mtu(peer);
+	u8 class = peer->tun->class;
 
-	layout_packet(&burst->layout, burst, mtu, tun->class, 0);
+	layout_packet(&burst->layout, burst, mtu, class, 0);
 	burst->n = min3(left, (u32)OMERTA_TX_BURST_MAX,
 			OMERTA_MAX_DATAGRAM / burst->layout.wire_len);
-	layout_packet(&burst->last, burst, mtu, tun->class, burst->n - 1);
+	layout_packet(&burst->last, burst, mtu, class, burst->n - 1);
 	for (i = 0; i < burst->n; i++)
 		burst->bytes += omerta_segment_len(&burst->inner,
 						   burst->first + i);
@@ -246,7 +247,7 @@ omerta_tx_burst_alloc(struct omerta_peer *peer, struct sk_buff *skb,
 		return ERR_PTR(-EINVAL);
 	}
 	burst->first = first;
-	lay_out(burst, peer->tun);
+	lay_out(burst, peer);
 	return finish(burst, peer, done);
 }
 
@@ -291,10 +292,11 @@ static u32 fill_record(const struct omerta_tunnel *tun,
 
 /* Take as many packets as a burst can carry. */
 static void lay_out_bunch(struct omerta_tx_burst *burst,
-			  const struct omerta_tunnel *tun,
+			  const struct omerta_peer *peer,
 			  struct sk_buff *const *skb, unsigned int n)
 {
-	u32 mtu = READ_ONCE(tun->dev->mtu), total = 0;
+	const struct omerta_tunnel *tun = peer->tun;
+	u32 mtu = omerta_peer_mtu(peer), total = 0;
 	unsigned int taken;
 
 	while (burst->n < OMERTA_TX_BURST_MAX && burst->n_skbs < n) {
@@ -342,7 +344,7 @@ omerta_tx_burst_bunch(struct omerta_peer *peer, struct sk_buff *const *skb,
 	burst = kzalloc(struct_size(burst, skb, n), GFP_ATOMIC | __GFP_NOWARN);
 	if (!burst)
 		return ERR_PTR(-ENOMEM);
-	lay_out_bunch(burst, peer->tun, skb, n);
+	lay_out_bunch(burst, peer, skb, n);
 	for (i = 0; i < burst->n_skbs; i++) {
 		burst->skb[i] = skb[i];
 		burst->bytes += skb[i]->len;

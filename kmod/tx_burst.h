@@ -29,7 +29,7 @@
  * @layout: of all records but the last
  * @last: of the last
  * @counter: of the first record
- * @ecn: of the outer header
+ * @must_pass: fragments are better than nothing
  * @sealed: may be sent
  * @start: number of the skb that a record begins with, if there are several
  * @n_skbs: number of @skb; 0 for @inner
@@ -52,7 +52,7 @@ struct omerta_tx_burst {
 	struct omerta_layout layout;
 	struct omerta_layout last;
 	u64 counter;
-	u8 ecn;
+	bool must_pass;
 	bool sealed;
 	u8 start[OMERTA_TX_BURST_MAX + 1];
 	unsigned int n_skbs;

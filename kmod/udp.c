@@ -59,6 +59,8 @@ static void sock_attach(struct omerta_tunnel *tun, struct sock *sk)
 	/* Datagrams are charged, but it is the device's queue that stops. */
 	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
 	WRITE_ONCE(sk->sk_rcvbuf, OMERTA_SOCKET_BUFFER);
+	/* For routes that are changed by ICMP errors; datagrams have their own. */
+	WRITE_ONCE(sk->sk_mark, READ_ONCE(tun->fwmark));
 #ifdef CONFIG_NET_RX_BUSY_POLL
 	/* The queue is drained in softirq, which must not poll. */
 	WRITE_ONCE(sk->sk_ll_usec, 0);
@@ -246,6 +248,24 @@ int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
 void omerta_udp_close(struct omerta_tunnel *tun)
 {
 	sockets_swap(tun, NULL);
+}
+
+/**
+ * omerta_udp_set_mark() - tell the sockets of a new fwmark
+ * @tun: the device
+ *
+ * Context: process context, RTNL held.
+ */
+void omerta_udp_set_mark(struct omerta_tunnel *tun)
+{
+	int i;
+
+	for (i = 0; i < OMERTA_FAMILIES; i++) {
+		struct sock *sk = rtnl_dereference(tun->sk[i]);
+
+		if (sk)
+			sock_set_mark(sk, tun->fwmark);
+	}
 }
 
 /**
@@ -464,6 +484,9 @@ int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
 
 	if (IS_ERR(path->dst))
 		return PTR_ERR(path->dst);
+	/* Somebody wants fragments there, as the kernel's tunnels know too. */
+	if (path->df && path->family == OMERTA_V4 && ip_mtu_locked(path->dst))
+		path->df = false;
 	/* Even a cached route may have come to lead into the device. */
 	if (unlikely(omerta_udp_nested(tun, path) && leads_back(tun, path))) {
 		dst_release(path->dst);
@@ -471,6 +494,26 @@ int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
 	}
 	skb_set_owner_w(skb, sk);
 	return 0;
+}
+
+/**
+ * omerta_udp_room() - how much a datagram may carry unfragmented
+ * @path: its way, from omerta_udp_route()
+ *
+ * The kernel learns the path's MTU from the ICMP errors that the sockets get, as
+ * for any UDP socket, and forgets it in time.
+ *
+ * Context: as omerta_udp_route().
+ * Return: bytes of UDP payload.
+ */
+u32 omerta_udp_room(const struct omerta_path *path)
+{
+	u32 headers = sizeof(struct udphdr) +
+		      (path->family == OMERTA_V4 ? sizeof(struct iphdr) :
+						   sizeof(struct ipv6hdr));
+	u32 mtu = dst_mtu(path->dst);
+
+	return mtu - min(mtu, headers);
 }
 
 /* The tunnel helpers leave this to whoever makes such an skb. */
@@ -512,15 +555,13 @@ static bool next_hop_known(const struct omerta_path *path)
  * @tun: the device
  * @skb: UDP payload with room for headers; consumed
  * @path: its way, from omerta_udp_route(); the reference is consumed
- * @ecn: ECN bits of the outer header
  * @size: bytes of each datagram but the last if @skb stands for several, or 0
  * @n: how many it stands for
  *
  * Context: BH off.
  */
 void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
-		     struct omerta_path *path, u8 ecn, u32 size,
-		     unsigned int n)
+		     struct omerta_path *path, u32 size, unsigned int n)
 {
 	const struct omerta_endpoint *to = &path->to;
 	struct sock *sk;
@@ -532,9 +573,9 @@ void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 		omerta_drop_many(tun->drops, skb, OMERTA_DROP_TX_DROP_DOWN, n);
 		goto out;
 	}
-	/* We count ourselves; and fragments are better than nothing. */
+	/* We count ourselves. */
 	skb->dev = NULL;
-	skb->ignore_df = 1;
+	skb->ignore_df = !path->df;
 	if (size)
 		set_gso(skb, size, n);
 	/* For seconds perhaps, and the queue is also that of other peers. */
@@ -542,12 +583,13 @@ void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 		skb_orphan(skb);
 	if (path->family == OMERTA_V4)
 		udp_tunnel_xmit_skb(dst_rtable(path->dst), sk, skb, to->src4,
-				    to->addr4, ecn,
-				    ip4_dst_hoplimit(path->dst), 0,
+				    to->addr4, path->ecn,
+				    ip4_dst_hoplimit(path->dst),
+				    path->df ? htons(IP_DF) : 0,
 				    path->sport, to->port, false, false, 0);
 	else
 		udp_tunnel6_xmit_skb(path->dst, sk, skb, NULL, &to->src6,
-				     &to->addr6, ecn,
+				     &to->addr6, path->ecn,
 				     ip6_dst_hoplimit(path->dst), 0,
 				     path->sport, to->port, false, 0);
 out:

@@ -13,12 +13,16 @@
  * @family: OMERTA_V4 or OMERTA_V6
  * @sport: our port
  * @to: addresses and the peer's port, sources filled in
+ * @ecn: ECN bits of the outer header; the caller's
+ * @df: not to be fragmented; the caller's, unless the route says no
  */
 struct omerta_path {
 	struct dst_entry *dst;
 	enum omerta_family family;
 	__be16 sport;
 	struct omerta_endpoint to;
+	u8 ecn;
+	bool df;
 };
 
 int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
@@ -33,10 +37,11 @@ void omerta_udp_source(const struct sk_buff *skb,
 u8 omerta_udp_dsfield(const struct sk_buff *skb);
 int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
 		     struct omerta_path *path);
+u32 omerta_udp_room(const struct omerta_path *path);
+void omerta_udp_set_mark(struct omerta_tunnel *tun);
 bool omerta_udp_nested(const struct omerta_tunnel *tun,
 		       const struct omerta_path *path);
 void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
-		     struct omerta_path *path, u8 ecn, u32 size,
-		     unsigned int n);
+		     struct omerta_path *path, u32 size, unsigned int n);
 
 #endif /* _OMERTA_UDP_H */

@@ -76,6 +76,8 @@ table() {
 	2|ERANGE out of range|raw device-set ifname=str:o0 policy=u32:3
 	1|batch|omertactl link set o0 batch yes
 	2|ERANGE out of range|raw device-set ifname=str:o0 batch=u32:2
+	1|df|omertactl link set o0 df no
+	2|ERANGE out of range|raw device-set ifname=str:o0 df=u32:3
 	1|cpus|omertactl link set o0 cpus abc
 	1|cpus|omertactl link set o0 cpus 0-
 	2|cpus must be a list|omertactl link set o0 cpus 99

@@ -642,11 +642,12 @@ for i in range(400):
 	no_drops b
 }
 
-# Those for several peers, with several ECN marks, part.
+# Those for several peers, with several ECN marks, and those that may be fragmented
+# or may not, part.
 test_mixed_bunches() {
 	local to
 
-	make_both
+	make_both df inherit
 	make_ns c
 	make_veth a c
 	make_dev c
@@ -670,11 +671,13 @@ test_mixed_bunches() {
 	await is 163 grep -c 'length 1324)' "$DIR/dump"
 	is 163 grep -c '(tos 0x1,ECT(1).* length 1324)' "$DIR/dump"
 	is 163 grep -c '(tos 0x1,ECT(1)' "$DIR/dump"
+	is 82 grep -c 'flags \[DF\].* length 1324)' "$DIR/dump"
 	no_drops b
 	no_drops c
 }
 
-# Ten for one, then five for the other; the mark changes in between
+# Ten for one, then five for the other; the mark and "don't fragment" change in
+# between.
 MARKED_OUT='
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -682,6 +685,7 @@ s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
 for i in range(750):
     mark = (i + 8) // 30 % 3
     s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, mark)
+    s.setsockopt(socket.IPPROTO_IP, 10, 2 if i % 14 < 7 else 0) # IP_MTU_DISCOVER
     s.sendto(bytes([mark]) * (1200 if mark == 1 else 99), ("10.9.0.2" if i % 15 < 10 else "10.9.0.3", 7777))'
 MARKED_IN='
 import socket, sys

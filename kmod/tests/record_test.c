@@ -202,6 +202,29 @@ static void max_plain(struct kunit *test)
 	}
 }
 
+/* Catches: a path's MTU that does not fit the path, or that wastes room. */
+static void fit(struct kunit *test)
+{
+	struct omerta_layout l;
+	u8 class;
+	u32 room;
+
+	KUNIT_EXPECT_EQ(test, omerta_record_fit(0, 0), 0u);
+	KUNIT_EXPECT_EQ(test, omerta_record_fit(32, 0), 0u);
+	KUNIT_EXPECT_EQ(test, omerta_record_fit(1372, 0), 1308u);
+	for (class = 0; class < 8; class++) {
+		for (room = 33; room <= 65507; room += TEST_SCALE(1, 3)) {
+			u32 len = omerta_record_fit(room, class);
+
+			omerta_record_layout(&l, len, class);
+			KUNIT_ASSERT_LE(test, l.wire_len, room);
+			omerta_record_layout(&l, len + 1, class);
+			KUNIT_ASSERT_LE(test, room + 1, l.wire_len);
+		}
+		cond_resched();
+	}
+}
+
 /* Catches: a header in host order, or with its fields out of place. */
 static void header_bytes(struct kunit *test)
 {
@@ -376,6 +399,7 @@ static struct kunit_case record_cases[] = {
 	KUNIT_CASE(parse_key_id_and_counter),
 	KUNIT_CASE(layout_then_parse),
 	KUNIT_CASE(max_plain),
+	KUNIT_CASE(fit),
 	KUNIT_CASE(header_bytes),
 	KUNIT_CASE(chunks_tile_record),
 	KUNIT_CASE(padding),

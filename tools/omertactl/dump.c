@@ -28,6 +28,7 @@ static const struct column device_columns[] = {
 	C(DEVICE, MAX_MTU), C(DEVICE, ENGINE),
 	S(DEVICE, RX_PACKETS), S(DEVICE, RX_BYTES),
 	S(DEVICE, TX_PACKETS), S(DEVICE, TX_BYTES), C(DEVICE, BATCH),
+	C(DEVICE, DF),
 };
 
 static const struct column peer_columns[] = {
@@ -36,7 +37,7 @@ static const struct column peer_columns[] = {
 	S(PEER, RX_PACKETS), S(PEER, RX_BYTES),
 	S(PEER, TX_PACKETS), S(PEER, TX_BYTES),
 	S(PEER, RX_RECORDS), S(PEER, RX_OUTER_BYTES),
-	S(PEER, TX_RECORDS), S(PEER, TX_OUTER_BYTES),
+	S(PEER, TX_RECORDS), S(PEER, TX_OUTER_BYTES), C(PEER, PATH_MTU),
 };
 
 static const struct column key_columns[] = {

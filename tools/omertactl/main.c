@@ -24,6 +24,7 @@ static const struct om_opt link_opts[] = {
 	{ "percpu-threshold", FIELD(DEVICE, PERCPU_THRESHOLD) },
 	{ "cpus", FIELD(DEVICE, CPUS) },
 	{ "batch", FIELD(DEVICE, BATCH) },
+	{ "df", FIELD(DEVICE, DF) },
 	{ 0 }
 };
 
@@ -86,7 +87,7 @@ static const struct om_opt stats_opts[] = {
 static int help(struct om_ctx *ctx, struct om_args *args);
 
 #define LINK_USAGE \
-	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off]"
+	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off] [df unset|set|inherit]"
 #define PEER_USAGE \
 	"[name S] [public-key BASE64|none] [endpoint HOST:PORT] [allowed-ips LIST|@FILE] [keepalive SECS|off]"
 #define LIMITS_USAGE \

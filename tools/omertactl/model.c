@@ -4,6 +4,7 @@
 #include <string.h>
 
 static const char *const policy_names[] = { "auto", "inline", "percpu", NULL };
+static const char *const df_names[] = { "unset", "set", "inherit", NULL };
 static const char *const switch_names[] = { "off", "on", NULL };
 static const char *const state_names[] = {
 	"installed", "active", "retired", "dead", NULL
@@ -90,6 +91,7 @@ static const struct om_field device_fields[] = {
 	D(CPUS, "cpus", cpus, OM_STR, OM_CPUS, .conf = "Cpus"),
 	D(BATCH, "batch", batch, OM_U32, OM_ENUM,
 	  .names = switch_names, .conf = "Batch"),
+	D(DF, "df", df, OM_U32, OM_ENUM, .names = df_names, .conf = "Df"),
 	D(PEERS, "peers", peers, OM_U32, OM_DEC),
 	D(STATS, "stats", stats, OM_NEST, OM_GROUP,
 	  .nest = &device_stats_object),
@@ -142,6 +144,7 @@ static const struct om_field peer_fields[] = {
 	  .nest = &om_prefix_object, .conf = "AllowedIPs"),
 	P(STATS, "stats", stats, OM_NEST, OM_GROUP, .nest = &peer_stats_object),
 	P(RX_AGE, "rx-age", rx_age, OM_UINT, OM_MSEC),
+	P(PATH_MTU, "path-mtu", path_mtu, OM_U32, OM_DEC),
 };
 
 static const struct om_field key_fields[] = {

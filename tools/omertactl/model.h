@@ -90,6 +90,7 @@ struct om_device {
 	uint32_t percpu_threshold;
 	char cpus[OMERTA_CPULIST_LEN + 1];
 	uint32_t batch;
+	uint32_t df;
 	uint32_t peers;
 	struct om_device_stats stats;
 	uint32_t max_mtu;
@@ -125,6 +126,7 @@ struct om_peer {
 	struct om_list allowed_ips;	/* of struct om_prefix */
 	struct om_peer_stats stats;
 	uint64_t rx_age;
+	uint32_t path_mtu;
 };
 
 struct om_key {

@@ -285,6 +285,7 @@ static void show_device(const struct om_device *d)
 		{ "percpu threshold", OMERTA_A_DEVICE_PERCPU_THRESHOLD },
 		{ "cpus", OMERTA_A_DEVICE_CPUS },
 		{ "batch", OMERTA_A_DEVICE_BATCH },
+		{ "df", OMERTA_A_DEVICE_DF },
 		{ "largest mtu", OMERTA_A_DEVICE_MAX_MTU },
 		{ "engine", OMERTA_A_DEVICE_ENGINE },
 	};
@@ -344,6 +345,7 @@ static void show_peer(const struct om_peer *p)
 		fputs("(none)", stdout);
 	text_prefixes(", ", &p->allowed_ips);
 	putchar('\n');
+	show_field("path mtu", &om_peer_object, OMERTA_A_PEER_PATH_MTU, p);
 	show_peer_traffic(p);
 }
 

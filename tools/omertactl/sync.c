@@ -126,11 +126,13 @@ static void device_defaults(struct om_device *d)
 		 OM_BIT(OMERTA_A_DEVICE_CHUNK_SIZE) |
 		 OM_BIT(OMERTA_A_DEVICE_POLICY) |
 		 OM_BIT(OMERTA_A_DEVICE_CPUS) |
-		 OM_BIT(OMERTA_A_DEVICE_BATCH);
+		 OM_BIT(OMERTA_A_DEVICE_BATCH) |
+		 OM_BIT(OMERTA_A_DEVICE_DF);
 	d->chunk_size = 512;
 	d->policy = OMERTA_POLICY_AUTO;
 	strcpy(d->cpus, "all");
 	d->batch = 1;
+	d->df = OMERTA_DF_UNSET;
 }
 
 static void copy_field(const struct om_field *f, void *to, const void *from)

@@ -27,6 +27,19 @@ enum omerta_policy {
 };
 
 /**
+ * enum omerta_df - Whether outer datagrams may be fragmented.
+ * @OMERTA_DF_UNSET: They may; nothing is learned about the path.
+ * @OMERTA_DF_SET: They may not; packets too long for the path are refused.
+ * @OMERTA_DF_INHERIT: As set for IPv6 packets and IPv4 ones with "don't
+ *   fragment", else unset.
+ */
+enum omerta_df {
+	OMERTA_DF_UNSET,
+	OMERTA_DF_SET,
+	OMERTA_DF_INHERIT,
+};
+
+/**
  * enum omerta_key_state
  * @OMERTA_KEY_STATE_INSTALLED: Opens records.
  * @OMERTA_KEY_STATE_ACTIVE: Seals and opens records; one key of a peer at
@@ -96,6 +109,7 @@ enum {
 	OMERTA_A_DEVICE_PERCPU_THRESHOLD,
 	OMERTA_A_DEVICE_CPUS,
 	OMERTA_A_DEVICE_BATCH,
+	OMERTA_A_DEVICE_DF,
 	OMERTA_A_DEVICE_PEERS,
 	OMERTA_A_DEVICE_STATS,
 	OMERTA_A_DEVICE_MAX_MTU,
@@ -160,6 +174,7 @@ enum {
 	OMERTA_A_PEER_ALLOWED_IPS,
 	OMERTA_A_PEER_STATS,
 	OMERTA_A_PEER_RX_AGE,
+	OMERTA_A_PEER_PATH_MTU,
 
 	__OMERTA_A_PEER_MAX,
 	OMERTA_A_PEER_MAX = (__OMERTA_A_PEER_MAX - 1)

@@ -189,6 +189,7 @@ static int new_device(const struct om_device *req, struct om_err *err)
 	s->dev.percpu_threshold = 16384;
 	strcpy(s->dev.cpus, "all");
 	s->dev.batch = 1;
+	s->dev.df = OMERTA_DF_UNSET;
 	s->dev.max_mtu = 63491;
 	strcpy(s->dev.engine, "lib");
 	s->dev.stats.has = OM_BIT(OMERTA_A_DEVICE_STATS_MAX + 1) - 2;

@@ -58,7 +58,7 @@ static const char full[] =
 	"Policy = percpu   # and here\n"
 	"PercpuThreshold = 4096\n"
 	"Cpus = 0-1\n"
-	"Batch = off\n"
+	"Batch = off\nDf = inherit\n"
 	"\n"
 	"[Peer]\n"
 	"Id = 1\n"
@@ -141,7 +141,7 @@ static void good_file(void)
 	must("link add omr0");
 	fake_forget_log();
 	expect("conf: every key becomes an attribute", "setconf", full,
-	       "device-set ifname=omr0 listen-port=51900 fwmark=0x10 chunk-size=2048 policy=percpu percpu-threshold=4096 cpus=0-1 batch=off\n"
+	       "device-set ifname=omr0 listen-port=51900 fwmark=0x10 chunk-size=2048 policy=percpu percpu-threshold=4096 cpus=0-1 batch=off df=inherit\n"
 	       "peer-new ifname=omr0 id=1 name=al # \"ice\\x5c public-key=" PUB " endpoint-addr=192.0.2.7 endpoint-port=51900 keepalive=25 allowed-ips=10.9.0.2/32,fd09::2/128,10.8.0.0/16\n"
 	       "peer-new ifname=omr0 id=2 endpoint-addr=fe80::1 endpoint-port=9 endpoint-scope=1 keepalive=off\n");
 }
@@ -171,7 +171,7 @@ static void differences(void)
 	set_up();
 	expect("conf: setconf sends everything",
 	       "setconf", next,
-	       "device-set ifname=omr0 listen-port=51900 fwmark=0x7 chunk-size=512 policy=auto cpus=all batch=on\n"
+	       "device-set ifname=omr0 listen-port=51900 fwmark=0x7 chunk-size=512 policy=auto cpus=all batch=on df=unset\n"
 	       "peer-del ifname=omr0 id=3\n"
 	       "peer-set ifname=omr0 id=2 public-key=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= flags=1 allowed-ips=10.3.0.0/16,10.2.0.0/16\n"
 	       "peer-set ifname=omr0 id=1 name=alice endpoint-addr=192.0.2.1 endpoint-port=1 keepalive=25 flags=1 allowed-ips=10.1.0.0/16,10.7.0.0/16\n"
@@ -193,7 +193,7 @@ static void endpoints(void)
 	fake_forget_log();
 	expect("conf: setconf makes a peer anew to forget its endpoint",
 	       "setconf", without,
-	       "device-set ifname=omr0 listen-port=0 fwmark=off chunk-size=512 policy=auto cpus=all batch=on\n"
+	       "device-set ifname=omr0 listen-port=0 fwmark=off chunk-size=512 policy=auto cpus=all batch=on df=unset\n"
 	       "peer-del ifname=omr0 id=1\n"
 	       "peer-new ifname=omr0 id=1 allowed-ips=10.1.0.0/16,10.2.0.0/16,10.6.0.0/16\n");
 	set_up();

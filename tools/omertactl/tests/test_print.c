@@ -60,7 +60,8 @@ static void set_up(void)
 	s->dev.stats.v[OMERTA_A_DEVICE_STATS_TX_DROP_LOOP] = 3;
 	p = fake_peer(s, 1);
 	p->rx_age = 3723004;
-	p->has |= OM_BIT(OMERTA_A_PEER_RX_AGE);
+	p->path_mtu = 1336;
+	p->has |= OM_BIT(OMERTA_A_PEER_RX_AGE) | OM_BIT(OMERTA_A_PEER_PATH_MTU);
 	p->stats.v[OMERTA_A_PEER_STATS_RX_BYTES] = 1536;
 	p->stats.v[OMERTA_A_PEER_STATS_RX_OUTER_BYTES] = 1600;
 	add_key(s, 1, OMERTA_KEY_STATE_ACTIVE);
@@ -83,11 +84,11 @@ static void text_is(const char *name, const char *words, const char *wanted)
 static void text(void)
 {
 	text_is("print: link show", "link show",
-		"3: omr0: listen-port 51900 fwmark 0xca6c chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on peers 2 max-mtu 63491 engine lib\n"
-		"4: omr1: listen-port 40000 fwmark off chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on peers 0 max-mtu 63491 engine lib\n");
+		"3: omr0: listen-port 51900 fwmark 0xca6c chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on df unset peers 2 max-mtu 63491 engine lib\n"
+		"4: omr1: listen-port 40000 fwmark off chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on df unset peers 0 max-mtu 63491 engine lib\n");
 	text_is("print: peer show of one", "peer show omr0 peer alice",
 		"omr0 peer 1: name alice public-key " PUB " endpoint [fe80::7%lo]:51900 keepalive 25 allowed-ips 10.9.0.2/32,fd09::2/128\n"
-		"    stats rx-packets 0 rx-bytes 1536 tx-packets 0 tx-bytes 0 rx-records 0 rx-outer-bytes 1600 tx-records 0 tx-outer-bytes 0 rx-age 3723.004\n");
+		"    stats rx-packets 0 rx-bytes 1536 tx-packets 0 tx-bytes 0 rx-records 0 rx-outer-bytes 1600 tx-records 0 tx-outer-bytes 0 rx-age 3723.004 path-mtu 1336\n");
 	text_is("print: key show", "key show omr0",
 		"omr0 peer 1 key 0x12: remote-id 0x22 hard-bytes 9007199254740993 state active limit auth-failures age 61.500 confirmed rx-bytes 18446744073709551615\n"
 		"omr0 peer 1 key 0x13: remote-id 0x22 hard-bytes 9007199254740993 state retired limit auth-failures age 61.500 confirmed rx-bytes 18446744073709551615\n");
@@ -98,11 +99,12 @@ static void text(void)
 		"device: omr0\n"
 		"  listening port: 51900\n  fwmark: 0xca6c\n  chunk size: 512\n"
 		"  policy: auto\n  percpu threshold: 16384\n  cpus: all\n  batch: on\n"
-		"  largest mtu: 63491\n  engine: lib\n"
+		"  df: unset\n  largest mtu: 63491\n  engine: lib\n"
 		"\npeer: 1 (alice)\n"
 		"  public key: " PUB "\n"
 		"  endpoint: [fe80::7%lo]:51900\n"
 		"  allowed ips: 10.9.0.2/32, fd09::2/128\n"
+		"  path mtu: 1336\n"
 		"  latest record: 1 hour, 2 minutes, 3 seconds ago\n"
 		"  transfer: 1.50 KiB received, 0 B sent\n"
 		"  persistent keepalive: every 25 seconds\n"
@@ -236,7 +238,7 @@ static void dump(void)
 		const char *kind;
 		size_t columns;
 	} kinds[] = {
-		{ "device", 17 }, { "peer", 16 }, { "key", 22 },
+		{ "device", 18 }, { "peer", 17 }, { "key", 22 },
 		{ "allowed-ip", 4 },
 	};
 	struct unit_run run = unit_main("dump", NULL);
@@ -261,8 +263,8 @@ static void dump(void)
 	unit_ok(ok && seen[0] == 2 && seen[1] == 2 && seen[2] == 2 && seen[3] == 2,
 		"print: dump has the documented number of columns", "%s",
 		run.out);
-	unit_ok(CONTAINS(run.out, "device\tomr0\t3\t51900\t0xca6c\t512\tauto\t16384\tall\t2\t63491\tlib\t18446744073709551615\t0\t0\t0\ton\n") &&
-		CONTAINS(run.out, "peer\tomr0\t1\talice\t" PUB "\t[fe80::7%lo]:51900\t25\t3723004\t0\t1536\t0\t0\t0\t1600\t0\t0\n") &&
+	unit_ok(CONTAINS(run.out, "device\tomr0\t3\t51900\t0xca6c\t512\tauto\t16384\tall\t2\t63491\tlib\t18446744073709551615\t0\t0\t0\ton\tunset\n") &&
+		CONTAINS(run.out, "peer\tomr0\t1\talice\t" PUB "\t[fe80::7%lo]:51900\t25\t3723004\t0\t1536\t0\t0\t0\t1600\t0\t0\t1336\n") &&
 		CONTAINS(run.out, "peer\tomr0\t2\t\\x1b[31m\"\\x5c\\x09\\xc2\\x85\\xff\xc3\xa9\t(none)\t(none)\toff\t(none)\t0") &&
 		CONTAINS(run.out, "key\tomr0\t1\t0x12\t0x22\tactive\tauth-failures\tyes\t61500\t(none)\t(none)\t(none)\t(none)\t(none)\t(none)\t9007199254740993\t(none)\t18446744073709551615\t") &&
 		CONTAINS(run.out, "allowed-ip\tomr0\t1\t10.9.0.2/32\n"),
