@@ -12,6 +12,8 @@
 #include <linux/netdevice.h>
 #include <net/sock.h>
 
+#define TELL_BYTES	16384
+
 /* Bytes on the way of both sockets. */
 static u32 charged(const struct omerta_tunnel *tun)
 {
@@ -40,6 +42,18 @@ static s32 through(const struct omerta_tunnel *tun)
 	return sent - READ_ONCE(tun->txq_done) - charged(tun);
 }
 
+/*
+ * Whether BQL should be told what is through: for a few packets that is not worth
+ * a run of NAPI, unless the queue waits for them.
+ */
+static bool worth_telling(const struct omerta_tunnel *tun)
+{
+	s32 done = through(tun);
+
+	return done >= TELL_BYTES || unlikely(netif_queue_stopped(tun->dev)) ||
+	       (done > 0 && netif_xmit_stopped(netdev_get_tx_queue(tun->dev, 0)));
+}
+
 /**
  * omerta_txq_sent() - stop the queue if too much is on its way
  * @tun: the device
@@ -56,9 +70,12 @@ void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 	smp_store_release(&tun->txq_sent, tun->txq_sent + bytes);
 	if (unlikely(charged(tun) > OMERTA_SOCKET_BUFFER))
 		netif_stop_queue(tun->dev);
-	/* Either we see that it is through, or omerta_txq_room() that it was sent. */
+	/*
+	 * Either we see that it is through, or omerta_txq_room() that it was sent,
+	 * and that the queue has stopped.
+	 */
 	smp_mb();
-	if (through(tun) > 0 || unlikely(netif_queue_stopped(tun->dev)))
+	if (worth_telling(tun))
 		napi_schedule(&tun->napi);
 }
 
@@ -74,8 +91,7 @@ void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 void omerta_txq_room(struct omerta_tunnel *tun)
 {
 	smp_mb(); /* Pairs with omerta_txq_sent(). */
-	if (READ_ONCE(tun->txq_sent) != READ_ONCE(tun->txq_done) ||
-	    netif_queue_stopped(tun->dev))
+	if (worth_telling(tun))
 		napi_schedule(&tun->napi);
 }
 
