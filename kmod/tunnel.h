@@ -111,15 +111,17 @@ struct omerta_tunnel {
 static inline unsigned int omerta_tunnel_split(const struct omerta_tunnel *tun,
 					       u32 bytes, unsigned int chunks)
 {
+	unsigned int most = min(chunks, READ_ONCE(tun->pool.n_cpus));
+	u32 least = READ_ONCE(tun->threshold);
+
 	switch (READ_ONCE(tun->policy)) {
 	case OMERTA_POLICY_INLINE:
 		return 1;
 	case OMERTA_POLICY_AUTO:
-		if (bytes <= READ_ONCE(tun->threshold))
-			return 1;
-		break;
+		/* No run is so short that handing it over costs more. */
+		return clamp_t(u32, DIV_ROUND_UP(bytes, least), 1, most);
 	}
-	return min(chunks, READ_ONCE(tun->pool.n_cpus));
+	return most;
 }
 
 #endif /* _OMERTA_TUNNEL_H */
