@@ -107,16 +107,26 @@ def request(sock, family, cmd, body, flags):
             first = first or one[4:]
 
 
+def generic_socket():
+    sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
+    sock.bind((0, 0))
+    sock.settimeout(WAIT)
+    for option in (CAP_ACK, EXT_ACK):
+        sock.setsockopt(SOL_NETLINK, option, 1)
+    return sock
+
+
+def find_family(sock, name):
+    """Numbers of the family and of its first multicast group."""
+    found = attrs(request(sock, 16, 3, attr(2, name.encode() + b"\0"), NLM_F_ACK)[2])
+    return (struct.unpack("H", found[1])[0],
+            struct.unpack("I", attrs(attrs(found[7])[1])[2])[0])
+
+
 class Omerta:
     def __init__(self):
-        self.sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
-        self.sock.bind((0, 0))
-        self.sock.settimeout(WAIT)
-        for option in (CAP_ACK, EXT_ACK):
-            self.sock.setsockopt(SOL_NETLINK, option, 1)
-        found = attrs(request(self.sock, 16, 3, attr(2, b"omerta\0"), NLM_F_ACK)[2])
-        self.family = struct.unpack("H", found[1])[0]
-        self.group = struct.unpack("I", attrs(attrs(found[7])[1])[2])[0]
+        self.sock = generic_socket()
+        self.family, self.group = find_family(self.sock, "omerta")
 
     def encode(self, name, *args):
         names = ATTRS[{"peer": "peer", "allowed": "peer", "key": "key"}.get(
@@ -222,4 +232,5 @@ def main():
         print(*answer(omerta, line.split()), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -50,7 +50,7 @@ case_packet() { counted "$1" -k "$PACKETS" -u -l 64 -b 0; }
 setup >&2
 for name; do
 	[[ $name != *:cut ]] || cut_outer off
-	for contender in "${CONTENDERS[@]}"; do
+	for contender in $CONTENDERS; do
 		value=$("case_${name%:cut}" "${ADDRESS[$contender]}")
 		echo "$name $contender ${UNIT[${name%:cut}]} $value"
 	done

@@ -1,14 +1,57 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
-# For measuring: omerta, WireGuard and no tunnel at all between namespaces a and b.
+# For measuring: omerta, WireGuard, ovpn (OpenVPN's data channel in the kernel), where
+# the kernel has it, and no tunnel at all between namespaces a and b; or between this
+# host, a, and another, b, that has the same files at the same place. Then there are
+# in the environment:
+#   REMOTE			what runs a shell command there, as in "ssh root@192.0.2.2"
+#   OUTER_HERE, OUTER_THERE			the outer addresses
+#   LINK_HERE, LINK_THERE	the devices that have them
 # shellcheck source=../lib_netns.sh
 . ./lib_netns.sh
 
 DIR=$(mktemp -d)
+declare -A LINK=([a]=to_b [b]=to_a)
 # shellcheck disable=SC2034 # for who sources it
 declare -A ADDRESS=([veth]=192.0.2.2 [wireguard]=10.8.0.2 [omerta]=10.9.0.2)
 # shellcheck disable=SC2034
-CONTENDERS=(veth wireguard omerta)
+DEFAULTS='policy auto percpu-threshold 16384 cpus all batch on df unset'
+
+use_hosts() {
+	on() {
+		local end=$1
+
+		shift
+		if [[ $end == a ]]; then
+			"$@"
+		else
+			$REMOTE "cd ${PWD@Q} && ${*@Q}"
+		fi
+	}
+	bg() { on "$@" & }
+	outer4() { if [[ $2 == a ]]; then echo "$OUTER_HERE"; else echo "$OUTER_THERE"; fi; }
+	LINK=([a]=$LINK_HERE [b]=$LINK_THERE)
+	ADDRESS[veth]=$OUTER_THERE
+	trap leave_hosts EXIT
+}
+
+leave_hosts() {
+	local end dev
+
+	for end in a b; do
+		on "$end" pkill -f '^[^ ]*python3 ./perf/ovpn.py' || :
+		for dev in omr0 wg0 ovpn0; do
+			on "$end" ip link del "$dev" || :
+		done
+		on "$end" rm -r "$DIR"
+	done
+}
+
+# secret FILE: which both ends can read
+secret() {
+	make_secret "$1"
+	[[ -z ${REMOTE:-} ]] || on b sh -c "umask 077 && mkdir -p ${DIR@Q} && cat >${1@Q}" <"$1"
+}
 
 make_wireguard() {
 	local here=$1 there=$2
@@ -21,30 +64,82 @@ make_wireguard() {
 	on "$here" ip link set wg0 up
 }
 
-setup() {
+# With the same cipher as the others.
+make_ovpn() {
+	local here=$1 there=$2
+
+	on "$here" ip link add ovpn0 type ovpn
+	bg "$here" ./perf/ovpn.py ovpn0 1194 "$(outer4 "$here" "$there")" 1194 \
+		"$DIR/ovpn-$there-$here" "$DIR/ovpn-$here-$there" >"$DIR/ovpn-$here"
+	await grep -q ready "$DIR/ovpn-$here"
+	on "$here" ip addr add "10.7.0.${NUM[$here]}/24" dev ovpn0
+	on "$here" ip link set ovpn0 up
+}
+
+have_ovpn() {
 	local end
 
-	modprobe omerta
-	modprobe -q wireguard || :
-	# shellcheck disable=SC2119 # no settings
-	make_both
 	for end in a b; do
-		(umask 077 && wg genkey >"$DIR/$end.key")
+		on "$end" modprobe -q ovpn || :
+		on "$end" ip link add ovpn9 type ovpn && on "$end" ip link del ovpn9 || return
+	done
+}
+
+# Sets CONTENDERS, a word, to the names of those that are there, unless it is set.
+setup() {
+	local all='veth wireguard omerta' end
+
+	if [[ -n ${REMOTE:-} ]]; then
+		use_hosts
+	else
+		make_ns a b
+		make_veth a b
+	fi
+	for end in omr0-a-b.1 omr0-b-a.1 ovpn-a-b ovpn-b-a a.key b.key; do
+		secret "$DIR/$end"
+	done
+	for end in a b; do
+		on "$end" modprobe -a omerta wireguard
 		wg pubkey <"$DIR/$end.key" >"$DIR/$end.pub"
 	done
+	# shellcheck disable=SC2119 # no settings
+	make_tunnel
 	make_wireguard a b
 	make_wireguard b a
 	# Both with the same queue, as omertactl makes it.
 	on a tc qdisc replace dev wg0 root fq_codel
 	on b tc qdisc replace dev wg0 root fq_codel
+	if have_ovpn; then
+		all+=' ovpn'
+		ADDRESS[ovpn]=10.7.0.2
+		make_ovpn a b
+		make_ovpn b a
+		on a tc qdisc replace dev ovpn0 root fq_codel
+		on b tc qdisc replace dev ovpn0 root fq_codel
+	else
+		echo "# ovpn: SKIP this kernel has none"
+	fi
+	: "${CONTENDERS:=$all}"
 	for end in "${ADDRESS[@]}"; do
 		pings a "$end" >/dev/null
 	done
 }
 
+# settle CONTENDER: has omerta's devices do as the contender says.
+settle() {
+	local end settings
+
+	[[ $1 == omerta* ]] || return 0
+	settings=${1#omerta}
+	for end in a b; do
+		# shellcheck disable=SC2086 # words
+		on "$end" omertactl link set omr0 $DEFAULTS ${settings//[,=]/ }
+	done
+}
+
 cut_outer() {
-	on a ethtool -K to_b tx-udp-segmentation "$1" >/dev/null
-	on b ethtool -K to_a tx-udp-segmentation "$1" >/dev/null
+	on a ethtool -K "${LINK[a]}" tx-udp-segmentation "$1" >/dev/null
+	on b ethtool -K "${LINK[b]}" tx-udp-segmentation "$1" >/dev/null
 }
 
 # A server for one client; it is $! afterwards.

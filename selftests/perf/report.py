@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Makes a table, with ratios, and a JSON file of what tunnel.sh printed.
+"""Makes tables, with ratios, and a JSON file of what tunnel.sh and count.sh printed.
 
-usage: report.py BACKEND ARCH JSON-FILE <LINES
+usage: report.py JSON-FILE <LINES	each "BACKEND ARCH CASE CONTENDER UNIT VALUE"
 """
 import json
 import statistics
@@ -12,45 +12,61 @@ BASE, OURS = "wireguard", "omerta"
 
 
 def read(lines):
-    """{(case, contender): (unit, [value, ...])}, in the order of the lines."""
+    """{(backend, arch, case, contender, unit): [value, ...]}, in the order of the lines."""
     runs = {}
     for line in lines:
-        case, contender, unit, value = line.split()
-        runs.setdefault((case, contender), (unit, []))[1].append(float(value))
+        words = line.split()
+        if len(words) == 6 and words[2] != "#":
+            runs.setdefault(tuple(words[:5]), []).append(float(words[5]))
     return runs
 
 
-def results(runs, backend, arch):
-    return [{"backend": backend, "arch": arch, "case": case, "contender": contender, "unit": unit,
-             "min": min(values), "median": statistics.median(values), "max": max(values)}
-            for (case, contender), (unit, values) in runs.items()]
+def results(runs):
+    return [dict(zip(("backend", "arch", "case", "contender", "unit"), key),
+                 min=min(values), median=statistics.median(values), max=max(values))
+            for key, values in runs.items()]
+
+
+def label(result):
+    """uml and icount have different cases."""
+    where = {("uml", "x86-64"): "", ("icount", "x86-64"): "", ("icount", "arm64"): "/arm64"}
+    return result["case"] + where.get((result["backend"], result["arch"]),
+                                      "/{backend}-{arch}".format(**result))
 
 
 def ratios(found):
-    median = {(r["case"], r["contender"]): r["median"] for r in found}
+    median = {(label(r), r["contender"]): r["median"] for r in found}
     return {case: round(median[case, OURS] / median[case, BASE], 2)
-            for case, contender in median if contender == OURS and (case, BASE) in median}
+            for case, contender in median if contender == OURS and median.get((case, BASE))}
 
 
 def table(found, ratio):
     contenders = list(dict.fromkeys(r["contender"] for r in found))
-    yield f"{'case':24}{'unit':6}" + "".join(f"{c:>12}" for c in contenders) + "  omerta/wireguard"
-    for case in dict.fromkeys(r["case"] for r in found):
-        rows = {r["contender"]: r for r in found if r["case"] == case}
+    wide = [max(12, len(c) + 2) for c in contenders]
+    yield (f"{'case':24}{'unit':11}" + "".join(f"{c:>{w}}" for c, w in zip(contenders, wide)) +
+           f"  {OURS}/{BASE}")
+    for case in dict.fromkeys(map(label, found)):
+        rows = {r["contender"]: r for r in found if label(r) == case}
         unit = next(iter(rows.values()))["unit"]
-        cells = "".join(f"{rows[c]['median']:12.1f}" if c in rows else f"{'-':>12}"
-                        for c in contenders)
-        yield f"{case:24}{unit:6}{cells}{ratio.get(case, '-'):>18}"
+        cells = "".join(f"{rows[c]['median']:{w}.1f}" if c in rows else f"{'-':>{w}}"
+                        for c, w in zip(contenders, wide))
+        yield f"{case:24}{unit:11}{cells}{ratio.get(case, '-'):>18}"
 
 
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
-    backend, arch, path = sys.argv[1:]
-    found = results(read(sys.stdin), backend, arch)
+    found = results(read(sys.stdin))
+    if not found:
+        sys.exit("report.py: nothing was measured")
     ratio = ratios(found)
-    print("\n".join(table(found, ratio)))
-    with open(path, "w", encoding="ascii") as file:
+    for backend, arch in dict.fromkeys((r["backend"], r["arch"]) for r in found):
+        print(f"{backend}, {arch}:")
+        print("\n".join(table([r for r in found if (r["backend"], r["arch"]) == (backend, arch)],
+                              ratio)), end="\n\n")
+    if "hosts" not in (r["backend"] for r in found):
+        print("hardware: not measured")
+    with open(sys.argv[1], "w", encoding="ascii") as file:
         json.dump({"results": found, "ratios": ratio}, file, indent=1)
 
 

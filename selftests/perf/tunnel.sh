@@ -6,6 +6,8 @@
 # usage: tunnel.sh RUNS SECONDS [CASE...]	a case is the name of a function without
 #						"case_", and ":cut" behind it for an outer
 #						link that takes no super-packets
+# CONTENDERS in the environment chooses whom; "omerta,SETTING=VALUE,..." is omerta with
+# other settings.
 # shellcheck disable=SC2317 # the cases are called by name
 set -eu
 shopt -s inherit_errexit
@@ -17,9 +19,13 @@ RUNS=$1 TIME=$2
 shift 2
 declare -A UNIT=([tcp]=MB/s [cpu]=s/GB [trip]=us [loss]=MB/s [udp]=packets/s)
 
-# busy: seconds of CPU time used so far, of all CPUs
+# busy: seconds of CPU time used so far, of all CPUs of both ends
 busy() {
-	awk '/^cpu / { print ($2 + $3 + $4 + $7 + $8) / 100 }' /proc/stat
+	local end
+
+	for end in a ${REMOTE:+b}; do
+		on "$end" cat /proc/stat
+	done | awk '/^cpu / { n += $2 + $3 + $4 + $7 + $8 } END { print n / 100 }'
 }
 
 # run_tcp ADDRESS [IPERF3-OPTION...]: leaves what iperf3 says in $DIR/result
@@ -94,7 +100,7 @@ case_udp-1300() { rate "$1" 1300; }
 case_trip-64-p99-loaded() {
 	local server bulk
 
-	on a tc qdisc replace dev to_b root tbf rate 100mbit burst 16k latency 50ms
+	on a tc qdisc replace dev "${LINK[a]}" root tbf rate 100mbit burst 16k latency 50ms
 	serve_once
 	server=$!
 	bg a timeout "$WAIT" iperf3 -c "$1" -t "$((TIME + 2))" >/dev/null
@@ -104,27 +110,28 @@ case_trip-64-p99-loaded() {
 	trips "$1" 64 2
 	wait "$bulk"
 	wait "$server"
-	on a tc qdisc del dev to_b root
+	on a tc qdisc del dev "${LINK[a]}" root
 }
 
 outer_bytes() {
-	on a tc -s -j qdisc show dev to_b | jq '.[0].bytes'
+	on a tc -s -j qdisc show dev "${LINK[a]}" | jq '.[0].bytes'
 }
 
 case_loss() {
-	on a tc qdisc replace dev to_b root netem delay 5ms loss 1% limit 10000
-	on b tc qdisc replace dev to_a root netem delay 5ms limit 10000
+	on a tc qdisc replace dev "${LINK[a]}" root netem delay 5ms loss 1% limit 10000
+	on b tc qdisc replace dev "${LINK[b]}" root netem delay 5ms limit 10000
 	tcp "$1"
-	on a tc qdisc del dev to_b root
-	on b tc qdisc del dev to_a root
+	on a tc qdisc del dev "${LINK[a]}" root
+	on b tc qdisc del dev "${LINK[b]}" root
 }
 
 setup >&2
 for name; do
 	[[ $name != *:cut ]] || cut_outer off
 	for ((i = 0; i < RUNS; i++)); do
-		for contender in "${CONTENDERS[@]}"; do
-			value=$("case_${name%:cut}" "${ADDRESS[$contender]}")
+		for contender in $CONTENDERS; do
+			settle "$contender"
+			value=$("case_${name%:cut}" "${ADDRESS[${contender%%,*}]}")
 			echo "$name $contender ${UNIT[${name%%[-:]*}]} $value"
 		done
 	done
