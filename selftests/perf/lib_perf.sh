@@ -43,14 +43,15 @@ leave_hosts() {
 		for dev in omr0 wg0 ovpn0; do
 			on "$end" ip link del "$dev" || :
 		done
-		on "$end" rm -r "$DIR"
+		on "$end" rm -rf "$DIR"
 	done
 }
 
 # secret FILE: which both ends can read
 secret() {
 	make_secret "$1"
-	[[ -z ${REMOTE:-} ]] || on b sh -c "umask 077 && mkdir -p ${DIR@Q} && cat >${1@Q}" <"$1"
+	[[ -z ${REMOTE:-} ]] ||
+		on b sh -c "umask 077 && mkdir -p ${DIR@Q} && cat >${1@Q}.new && mv ${1@Q}.new ${1@Q}" <"$1"
 }
 
 make_wireguard() {
@@ -99,7 +100,8 @@ setup() {
 		secret "$DIR/$end"
 	done
 	for end in a b; do
-		on "$end" modprobe -a omerta wireguard
+		on "$end" modprobe omerta
+		on "$end" modprobe -q wireguard || :
 		wg pubkey <"$DIR/$end.key" >"$DIR/$end.pub"
 	done
 	# shellcheck disable=SC2119 # no settings
