@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # All tests that need a running kernel, in the guest. Prints one KTAP stream.
 #
-# usage: run_all.sh [core|netns|others]	some of each kind, or a half of all
+# usage: run_all.sh [core|netns|keys|others]	some of each kind, or a part of all
 set -u
 
 cd "$(dirname "$0")" || exit 1
@@ -24,8 +24,8 @@ core)
 		'ends.sh test_module_unloaded test_balance'
 	)
 	;;
-netns) tests=(netns.sh) ;;
-others) mapfile -t tests < <(printf '%s\n' "${tests[@]}" | grep -vx netns.sh) ;;
+netns | keys) tests=("$1.sh") ;;
+others) mapfile -t tests < <(printf '%s\n' "${tests[@]}" | grep -vxE '(netns|keys)\.sh') ;;
 *) echo "Bail out! no set '$1'"; exit 1 ;;
 esac
 echo "KTAP version 1"

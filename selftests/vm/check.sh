@@ -95,25 +95,32 @@ cell() {
 	"$VM_DIR/rootfs.sh" "$arch" >/dev/null
 	stage "build-$kernel-$arch" build "$kernel" "$arch"
 	if [[ $kernel == uml ]]; then
-		guest_in_halves "$kernel" "$arch"
+		guest_in_parts "$kernel" "$arch"
 	else
 		stage "guest-$kernel-$arch" guest_tests "$kernel" "$arch" ${set:+"$set"}
 	fi
 	stage "clone-$kernel-$arch" clone_test "$kernel" "$arch"
 }
 
-# Two at a time, as they wait for most of it: not under emulation, which is slow
-# enough to disturb the other.
-guest_in_halves() {
-	local log=$OUT/half.log half rc=0
+# Three at a time, as they wait for most of it: not under emulation, which is slow
+# enough to disturb the others.
+guest_in_parts() {
+	local part rc
+	declare -A pid
 
-	guest_tests "$@" netns >"$log" 2>&1 &
-	half=$!
-	trap 'kill "$half" 2>/dev/null || :' EXIT
+	for part in netns keys; do
+		guest_tests "$@" "$part" >"$OUT/$part.log" 2>&1 &
+		pid[$part]=$!
+	done
+	# shellcheck disable=SC2064 # these, now
+	trap "kill ${pid[*]} 2>/dev/null || :" EXIT
 	stage "guest-$1-$2" guest_tests "$@" others
-	wait "$half" || rc=$?
+	for part in netns keys; do
+		rc=0
+		wait "${pid[$part]}" || rc=$?
+		stage "guest-$1-$2-$part" replay "$OUT/$part.log" "$rc"
+	done
 	trap - EXIT
-	stage "guest-$1-$2-netns" replay "$log" "$rc"
 }
 
 # replay LOG STATUS
