@@ -135,7 +135,9 @@ settle() {
 	settings=${1#omerta}
 	for end in a b; do
 		# shellcheck disable=SC2086 # words
-		on "$end" omertactl link set omr0 $DEFAULTS ${settings//[,=]/ }
+		on "$end" omertactl link set omr0 $DEFAULTS
+		# shellcheck disable=SC2086
+		[[ -z $settings ]] || on "$end" omertactl link set omr0 ${settings//[,=]/ }
 	done
 }
 
