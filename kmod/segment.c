@@ -16,9 +16,7 @@
 #include <net/tcp.h>
 
 #include "compat.h"
-
-/* Headers of IPv4 or IPv6 and TCP, with all options. */
-#define HEADERS_MAX	(60 + 60)
+#include "merge.h"
 
 /**
  * omerta_segments_can() - whether the headers of a super-packet are understood
@@ -64,7 +62,7 @@ static u32 headers_len(struct sk_buff *skb)
 		len += tcp_hdrlen(skb);
 	else
 		return 0;
-	return len <= HEADERS_MAX && pskb_may_pull(skb, len) ? len : 0;
+	return len <= OMERTA_HEADERS_MAX && pskb_may_pull(skb, len) ? len : 0;
 }
 
 /**
@@ -180,7 +178,7 @@ void omerta_segment_copy(const struct omerta_segments *s, unsigned int i,
 	u32 off = s->hdr_len, room, len;
 	__wsum csum = 0;
 
-	static_assert(HEADERS_MAX <= OMERTA_CHUNK_MIN);
+	static_assert(OMERTA_HEADERS_MAX <= OMERTA_CHUNK_MIN);
 	while (off < end) {
 		u8 *to = omerta_record_at(l, wire, off, &room);
 

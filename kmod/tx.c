@@ -299,7 +299,7 @@ static unsigned int stage_bunch(struct omerta_peer *peer,
 		if (IS_ERR(burst))
 			break;
 		burst->path.ecn = bunch->ecn;
-		/* What was so when it came */
+		/* The setting may have changed since the packets came. */
 		burst->path.df = bunch->df &&
 				 READ_ONCE(peer->tun->df) != OMERTA_DF_UNSET;
 		if (stage_burst(peer, burst))
