@@ -7,16 +7,58 @@
 
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/percpu.h>
+
+#include "compat.h"
 
 /* Longer contents go into pages of their own. */
 #define LINEAR_MAX	2048
 /* The largest pages that each CPU has a stock of. */
-#define BLOCK_BYTES	(PAGE_SIZE << PAGE_ALLOC_COSTLY_ORDER)
+#define BLOCK_ORDER	PAGE_ALLOC_COSTLY_ORDER
+#define BLOCK_BYTES	(PAGE_SIZE << BLOCK_ORDER)
+/* Blocks that a CPU keeps for the next bursts. */
+#define POOL_SIZE	64
+
+/*
+ * Blocks come back to where they were taken from, so that they need not be zeroed
+ * anew, as many kernels do with every page. Used with BH off.
+ */
+static DEFINE_PER_CPU(struct page_pool *, pools);
 
 static struct page *content_pages(unsigned int len)
 {
-	return alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN |
-			   __GFP_NORETRY, get_order(len));
+	gfp_t gfp = GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY;
+	unsigned int order = get_order(len);
+
+	if (OMERTA_HAVE_POOLS && order == BLOCK_ORDER)
+		return page_pool_alloc_pages(this_cpu_read(pools), gfp);
+	return alloc_pages(gfp, order);
+}
+
+/**
+ * omerta_buf_refer() - have a packet refer to content of another
+ * @skb: the packet
+ * @data: the content, in fragments of a packet from omerta_buf_alloc()
+ * @len: its length
+ *
+ * Context: BH off.
+ */
+void omerta_buf_refer(struct sk_buff *skb, const u8 *data, u32 len)
+{
+	struct page *page = virt_to_head_page(data);
+	u32 off = data - (u8 *)page_address(page);
+	int n = skb_shinfo(skb)->nr_frags;
+
+	if (n && skb_can_coalesce(skb, n, page, off)) {
+		skb_coalesce_rx_frag(skb, n - 1, len, len);
+		return;
+	}
+	if (OMERTA_HAVE_POOLS && compound_order(page) == BLOCK_ORDER)
+		page_pool_ref_page(page);
+	else
+		get_page(page);
+	skb_mark_for_recycle(skb);
+	skb_add_rx_frag(skb, n, page, off, len, len);
 }
 
 static int add_blocks(struct sk_buff *skb, struct omerta_buf *buf, u32 total)
@@ -31,6 +73,7 @@ static int add_blocks(struct sk_buff *skb, struct omerta_buf *buf, u32 total)
 		page = content_pages(len);
 		if (!page)
 			return -ENOMEM;
+		skb_mark_for_recycle(skb);
 		skb_add_rx_frag(skb, i, page, 0, len, page_size(page));
 		buf->block[i] = page_address(page);
 		total -= len;
@@ -47,7 +90,7 @@ static int add_blocks(struct sk_buff *skb, struct omerta_buf *buf, u32 total)
  *	 more than one only of at most BLOCK_BYTES
  * @last: length of the last
  *
- * Context: any but hard interrupt.
+ * Context: BH off.
  * Return: an skb with content not yet written, linear or in fragments of whole
  * pieces; or NULL.
  */
@@ -71,4 +114,46 @@ struct sk_buff *omerta_buf_alloc(struct omerta_buf *buf, unsigned int headroom,
 		return NULL;
 	}
 	return skb;
+}
+
+/**
+ * omerta_buf_exit() - give up what is kept for further packets
+ *
+ * Packets that are still about keep what is theirs.
+ */
+void omerta_buf_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		page_pool_destroy(per_cpu(pools, cpu));
+}
+
+/**
+ * omerta_buf_init() - make packets possible
+ *
+ * Return: 0 or a negative errno.
+ */
+int __init omerta_buf_init(void)
+{
+	struct page_pool_params params = {
+		.order = BLOCK_ORDER,
+		.pool_size = POOL_SIZE,
+	};
+	int cpu;
+
+	if (!OMERTA_HAVE_POOLS)
+		return 0;
+	for_each_possible_cpu(cpu) {
+		struct page_pool *pool;
+
+		params.nid = cpu_to_node(cpu);
+		pool = page_pool_create(&params);
+		if (IS_ERR(pool)) {
+			omerta_buf_exit();
+			return PTR_ERR(pool);
+		}
+		per_cpu(pools, cpu) = pool;
+	}
+	return 0;
 }

@@ -24,6 +24,9 @@ static inline u8 *omerta_buf_piece(const struct omerta_buf *buf, unsigned int i)
 	return buf->block[i / buf->per_block] + i % buf->per_block * buf->len;
 }
 
+int omerta_buf_init(void);
+void omerta_buf_exit(void);
+void omerta_buf_refer(struct sk_buff *skb, const u8 *data, u32 len);
 struct sk_buff *omerta_buf_alloc(struct omerta_buf *buf, unsigned int headroom,
 				 unsigned int n, u32 len, u32 last);
 

@@ -42,6 +42,24 @@
 #define timer_container_of from_timer
 #endif
 
+#ifdef OMERTA_HAVE_PAGE_POOL_REF
+#include <net/page_pool/helpers.h>
+/* With PREEMPT_RT it takes more than BH off to have a pool to oneself. */
+#define OMERTA_HAVE_POOLS	(IS_ENABLED(CONFIG_PAGE_POOL) && \
+				 !IS_ENABLED(CONFIG_PREEMPT_RT))
+#else
+/* Several packets cannot share a page of a pool. */
+#if __has_include(<net/page_pool/helpers.h>)
+#include <net/page_pool/helpers.h>
+#else
+#include <net/page_pool.h>
+#endif
+#define OMERTA_HAVE_POOLS	false
+static inline void page_pool_ref_page(struct page *page)
+{
+}
+#endif
+
 #ifndef OMERTA_HAVE_WQ_PERCPU
 #define WQ_PERCPU	0
 #endif

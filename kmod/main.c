@@ -9,6 +9,7 @@
 
 #include <uapi/linux/omerta.h>
 
+#include "buf.h"
 #include "device.h"
 #include "fingerprint.h"
 #include "netlink.h"
@@ -17,9 +18,12 @@ static int __init omerta_init(void)
 {
 	int err;
 
-	err = omerta_fingerprint_init();
+	err = omerta_buf_init();
 	if (err)
 		return err;
+	err = omerta_fingerprint_init();
+	if (err)
+		goto err_buf;
 	err = omerta_device_init();
 	if (err)
 		goto err_fingerprint;
@@ -32,6 +36,8 @@ err_device:
 	omerta_device_exit();
 err_fingerprint:
 	omerta_fingerprint_exit();
+err_buf:
+	omerta_buf_exit();
 	return err;
 }
 
@@ -40,6 +46,7 @@ static void __exit omerta_exit(void)
 	omerta_netlink_exit();
 	omerta_device_exit();
 	omerta_fingerprint_exit();
+	omerta_buf_exit();
 }
 
 module_init(omerta_init);

@@ -69,21 +69,6 @@ static struct sk_buff *copy_packet(struct omerta_tunnel *tun, const u8 *data,
 	return skb;
 }
 
-/* Refer to memory of the burst. */
-static void add_frag(struct sk_buff *skb, const u8 *data, u32 len)
-{
-	struct page *page = virt_to_head_page(data);
-	u32 off = data - (u8 *)page_address(page);
-	int n = skb_shinfo(skb)->nr_frags;
-
-	if (n && skb_can_coalesce(skb, n, page, off)) {
-		skb_coalesce_rx_frag(skb, n - 1, len, len);
-		return;
-	}
-	get_page(page);
-	skb_add_rx_frag(skb, n, page, off, len, len);
-}
-
 /* The packet of the only record, without padding, its IP header linear. */
 static struct sk_buff *take_inner(struct omerta_rx_burst *burst, u32 len)
 {
@@ -109,7 +94,7 @@ static struct sk_buff *make_packet(struct omerta_rx_burst *burst,
 		return copy_packet(tun, data, len);
 	skb = copy_packet(tun, data, PULL_LEN);
 	if (skb)
-		add_frag(skb, data + PULL_LEN, len - PULL_LEN);
+		omerta_buf_refer(skb, data + PULL_LEN, len - PULL_LEN);
 	return skb;
 }
 
@@ -190,7 +175,7 @@ static void deliver_super(struct omerta_rx_burst *burst, unsigned int first,
 		const struct omerta_rx_record *rec = &burst->rec[i];
 		u32 off = rec->joined ? 0 : m.hdr_len;
 
-		add_frag(skb, rec->at + off, rec->len - off);
+		omerta_buf_refer(skb, rec->at + off, rec->len - off);
 		len += rec->len - off;
 	}
 	omerta_merge_headers(&m, skip, len, burst->rec[end - 1].flags, hdr);

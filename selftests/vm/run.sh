@@ -33,7 +33,7 @@ TROUBLE='BUG:|WARNING:|Oops|Kernel panic|KASAN|KFENCE|KCSAN|UBSAN'
 TROUBLE+='|unreferenced object|suspected memory leaks'
 TROUBLE+='|possible (recursive|circular|irq lock)|inconsistent lock state|suspicious RCU'
 TROUBLE+='|INFO: |general protection fault|refcount_t:|unregister_netdevice: waiting'
-TROUBLE+='|Call Trace:|DEBUG_LOCKS_WARN_ON|ODEBUG:|Out of memory'
+TROUBLE+='|Call Trace:|DEBUG_LOCKS_WARN_ON|ODEBUG:|Out of memory|stalled pool shutdown'
 
 parse_options() {
 	local opt
