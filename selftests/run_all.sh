@@ -7,7 +7,7 @@ set -u
 
 cd "$(dirname "$0")" || exit 1
 
-tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh netns.sh)
+tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh netns.sh)
 # Kernels made for it
 [[ ! -e /sys/kernel/debug/kunit/poly1305 ]] || tests+=('kunit.sh poly1305 chacha20poly1305 blake2s')
 [[ ! -e /proc/self/fail-nth ]] || tests+=(faults.sh)

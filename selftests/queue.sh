@@ -1,0 +1,275 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Packets that wait: in the device's queue, and what becomes of those that waited
+# together. Needs root, and in practice a guest.
+#
+# usage: queue.sh [TEST...]	the names of functions; all without
+# shellcheck disable=SC2317 # the tests are called by name
+set -u
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=lib_netns.sh
+. ./lib_netns.sh
+
+backlog() {
+	on a tc -s -j qdisc show dev omr0 | jq '.[0].backlog'
+}
+
+# fill RATE: fills the outer link of such a rate, then the device's queue.
+fill() {
+	on a tc qdisc replace dev to_b root tbf rate "$1" burst 64k limit 32mb
+	on a python3 -c 'import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
+for _ in range(5000):
+    s.sendto(bytes(1300), ("10.9.0.2", 9))'
+	more_than 100000 backlog
+}
+
+# A device that cannot get rid of what it sealed stops its queue, drops nothing,
+# and goes on when there is room.
+test_full_queue() {
+	local before
+
+	make_both
+	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	fill 8kbit
+	no_drops a
+	# Room on the link
+	on a tc qdisc del dev to_b root
+	await is 0 backlog
+	pings a 10.9.0.2
+	# Sockets that nothing is charged to
+	fill 8kbit
+	before=$(backlog)
+	on a omertactl link set omr0 listen-port 51999
+	await less_than "$before" backlog
+	on a tc qdisc del dev to_b root
+	await is 0 backlog
+	pings a 10.9.0.2
+	no_drops a
+}
+
+# What the outer link cannot take waits in the device's qdisc, which lets others
+# pass. In the link's own queue there is room for 16 seconds.
+test_pings_beside_bulk() {
+	make_both
+	fill 2mbit
+	on a ping -c 10 -i 0.2 -w "$WAIT" 10.9.0.2 | tee "$DIR/pings"
+	# shellcheck disable=SC2016 # awk's
+	less_than 1500 awk -F / '/^rtt/ { print int($5) }' "$DIR/pings"
+}
+
+# at_once ADDRESS: a peer can be reached without delay.
+at_once() {
+	on a ping -c 1 -w 1 -W 1 "$1"
+}
+
+# Packets for a peer that cannot be reached yet do not hold up those for others.
+test_held_back() {
+	make_both
+	NUM[x]=7
+	on a omertactl peer add omr0 id 7 name x endpoint 192.0.2.7:51900 allowed-ips 10.9.0.7/32
+	install_key a x
+	activate a x
+	pings a 10.9.0.2
+	# Nobody tells his address on the outer link.
+	bg a ping -c 3 -i 0.1 -W 1 10.9.0.7
+	await on_its_way 192.0.2.7
+	at_once 10.9.0.2
+	# A tunnel in a tunnel that has no key for him
+	on a omertactl peer add omr0 id 8 name y endpoint 192.0.2.2:51900 allowed-ips 10.9.0.8/32
+	DEV=omr1 PORT=51901 IN4=10.10.0. IN6=fd10::
+	make_dev a
+	make_dev b
+	connect a b
+	on a omertactl peer add omr1 id 7 name x endpoint 10.9.0.8:51901 allowed-ips 10.10.0.7/32
+	install_key a x
+	activate a x
+	pings a 10.10.0.2
+	bg a ping -c 3 -i 0.1 -W 1 10.10.0.7
+	await more_than 0 peer_stat a x tx-packets
+	at_once 10.10.0.2
+}
+
+# Its link-layer address is asked for.
+on_its_way() {
+	on a ip neigh show "$1" | grep -q INCOMPLETE
+}
+
+# varied NS ADDRESS: 2000 packets of all sizes, small ones often in a row
+varied() {
+	on "$1" python3 -c "$VARIED"'
+s = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
+for packet in packets:
+    s.sendto(packet, (sys.argv[1], 7777))' "$2"
+}
+
+# take_varied NS: the same arrives, in order. The process is $! afterwards.
+take_varied() {
+	bg "$1" timeout "$WAIT" python3 -c "$VARIED"'
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
+s.bind(("::", 7777))
+for i, packet in enumerate(packets):
+    assert s.recv(1 << 16) == packet, i'
+	await udp_bound "$1" 7777
+}
+
+VARIED='
+import random, socket, sys
+random.seed(7)
+packets = [i.to_bytes(4, "big") + random.randbytes(random.choice((60, 61, 100, 600, random.randrange(1300))))
+           for i in range(1000)] + [i.to_bytes(4, "big") * 16 for i in range(1000)]
+'
+
+# What is sent between the two waits, whichever is faster, the link or the sender.
+hold() { on a tc qdisc replace dev to_b root tbf rate 8kbit burst 2k limit 32mb; }
+let_go() { on a tc qdisc change dev to_b root tbf rate 20mbit burst 2k limit 32mb; }
+
+# waiting ADDRESS: sends packets that wait together; prints how many records it took.
+waiting() {
+	local to records
+
+	hold
+	records=$(peer_stat a b tx-records)
+	take_varied b
+	to=$!
+	varied a "$1"
+	let_go
+	wait "$to"
+	echo $(($(peer_stat a b tx-records) - records))
+}
+
+# Packets that wait together share records, and those share datagrams.
+test_bunches() {
+	make_both
+	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	less_than 1200 waiting 10.9.0.2
+	less_than 1200 waiting fd09::2
+	is 4000 peer_stat b a rx-packets
+	on a omertactl link set omr0 batch off
+	is 2000 waiting 10.9.0.2
+	is 6000 peer_stat b a rx-packets
+	no_drops a
+	no_drops b
+}
+
+# A packet with a link layer's padding, forwarded say, does not spoil a batch.
+test_padded_packets() {
+	local to
+
+	make_both
+	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	hold
+	bg b timeout "$WAIT" python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
+s.bind(("", 7777))
+got = [s.recv(999)[0] for _ in range(400)]
+assert got == [i % 4 for i in range(400)], got'
+	to=$!
+	await udp_bound b 7777
+	on a python3 -c '
+import socket, struct
+def ip(payload):
+    head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 28 + len(payload), 0, 0, 64, 17, 0,
+                       bytes((10, 9, 0, 1)), bytes((10, 9, 0, 2)))
+    total = sum(struct.unpack("!10H", head))
+    total = (total & 0xffff) + (total >> 16)
+    head = head[:10] + struct.pack("!H", 0xffff - total) + head[12:]
+    return head + struct.pack("!HHHH", 9, 7777, 8 + len(payload), 0) + payload
+s = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
+for i in range(400):
+    packet = ip(bytes([i % 4] * 12))
+    s.sendto(packet.ljust(46, b"\0") if i % 4 == 2 else packet, ("omr0", 0x0800))'
+	let_go
+	wait "$to"
+	less_than 350 peer_stat a b tx-records
+	no_drops b
+}
+
+# Those for several peers, with several ECN marks, and those that may be fragmented
+# or may not, part.
+test_mixed_bunches() {
+	local to
+
+	make_both df inherit
+	make_ns c
+	make_veth a c
+	make_dev c
+	connect a c
+	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	pings a 10.9.0.3
+	hold
+	bg b tcpdump -i to_a -n -v -l 'udp port 51900' >"$DIR/dump" 2>"$DIR/err"
+	await grep -q listening "$DIR/err"
+	bg b timeout "$WAIT" python3 -c "$MARKED_IN" 500
+	to=$!
+	bg c timeout "$WAIT" python3 -c "$MARKED_IN" 250
+	await udp_bound b 7777
+	await udp_bound c 7777
+	on a python3 -c "$MARKED_OUT"
+	let_go
+	wait "$to"
+	wait "$!"
+	less_than 450 peer_stat a b tx-records
+	# The long ones, one in a record, and nothing else, have this mark.
+	await is 163 grep -c 'length 1324)' "$DIR/dump"
+	is 163 grep -c '(tos 0x1,ECT(1).* length 1324)' "$DIR/dump"
+	is 163 grep -c '(tos 0x1,ECT(1)' "$DIR/dump"
+	is 82 grep -c 'flags \[DF\].* length 1324)' "$DIR/dump"
+	no_drops b
+	no_drops c
+}
+
+# Ten for one, then five for the other; the mark and "don't fragment" change in
+# between.
+MARKED_OUT='
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
+for i in range(750):
+    mark = (i + 8) // 30 % 3
+    s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, mark)
+    s.setsockopt(socket.IPPROTO_IP, 10, 2 if i % 14 < 7 else 0) # IP_MTU_DISCOVER
+    s.sendto(bytes([mark]) * (1200 if mark == 1 else 99), ("10.9.0.2" if i % 15 < 10 else "10.9.0.3", 7777))'
+MARKED_IN='
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IP, 13, 1) # IP_RECVTOS
+s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
+s.bind(("", 7777))
+for i in range(int(sys.argv[1])):
+    data, control, *_ = s.recvmsg(1999, 99)
+    mark = control[0][2][0]
+    assert data == bytes([mark]) * (1200 if mark == 1 else 99), (i, data, control)'
+
+test_fq_codel() {
+	local default
+
+	make_ns a
+	default=$(</proc/sys/net/core/default_qdisc)
+	echo pfifo_fast >/proc/sys/net/core/default_qdisc
+	on a ip link add omr1 type omerta
+	make_dev a
+	on a ip link set omr0 up
+	on a ip link set omr1 up
+	echo "$default" >/proc/sys/net/core/default_qdisc
+	on a tc qdisc show dev omr1 | grep 'qdisc pfifo_fast'
+	on a tc qdisc show dev omr0 | grep 'qdisc fq_codel'
+	# It is the user's to change.
+	on a tc qdisc replace dev omr0 root pfifo
+	on a omertactl link set omr0 fwmark 5
+	on a tc qdisc show dev omr0 | grep 'qdisc pfifo'
+}
+
+TESTS=(
+	test_fq_codel test_full_queue test_pings_beside_bulk test_held_back
+	test_bunches test_padded_packets test_mixed_bunches
+)
+
+modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
+run_tests "${@:-${TESTS[@]}}"
