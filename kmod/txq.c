@@ -12,7 +12,7 @@
 #include <linux/netdevice.h>
 #include <net/sock.h>
 
-#define TELL_BYTES	16384
+#define TELL_BYTES	8192
 
 /* Bytes on the way of both sockets. */
 static u32 charged(const struct omerta_tunnel *tun)
