@@ -71,6 +71,10 @@ def secret(path):
         return base64.b64decode(file.read())
 
 
+def inside(*words):
+    subprocess.run(["ip", "netns", "exec", "wire-a", *words], check=True)
+
+
 class Peer:
     def __init__(self):
         self.seal_key, self.open_key = (secret(path) for path in sys.argv[1:3])
@@ -88,7 +92,7 @@ class Peer:
         for words in (("ip", "link", "set", "o0", "down"),
                       ("omertactl", "link", "set", "o0", "chunk-size", str(512 << cls)),
                       ("ip", "link", "set", "o0", "up")):
-            subprocess.run(["ip", "netns", "exec", "wire-a", *words], check=True)
+            inside(*words)
         self.its_class = cls
 
     def stats(self):
@@ -309,7 +313,7 @@ def endpoint(peer):
 
 
 def set_mtu(mtu):
-    subprocess.run(["ip", "-n", "wire-a", "link", "set", "o0", "mtu", str(mtu)], check=True)
+    inside("ip", "link", "set", "o0", "mtu", str(mtu))
 
 
 def stream_in(peer, kind):
@@ -337,10 +341,48 @@ def stream_out(peer, kind):
         stream.close()
 
 
+SENDER = """
+import random, socket, sys
+random.seed(int(sys.argv[1]))
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
+for size in map(int, sys.argv[2:]):
+    sock.sendto(random.randbytes(size), ("10.9.0.2", 9))
+"""
+
+
+def batches_out(peer):
+    """Packets that waited together come in order, in fewer records, none too long."""
+    peer.set_class(0)
+    set_mtu(1376)
+    random.seed(1)
+    sizes = [random.choice((1, 33, 64, 301, 680, random.randrange(1349))) for _ in range(300)]
+    random.seed(2)
+    wanted = [random.randbytes(size) for size in sizes]
+    link = ("tc", "qdisc", "replace", "dev", "va", "root", "tbf", "burst", "2k", "limit", "32mb")
+    inside("omertactl", "link", "set", "o0", "batch", "on")
+    inside("tc", "qdisc", "replace", "dev", "o0", "root", "pfifo", "limit", "10000")
+    inside(*link, "rate", "8kbit")
+    inside("python3", "-c", SENDER, "2", *map(str, sizes))
+    inside(*link, "rate", "20mbit")
+    got, records = [], 0
+    while len(got) < len(wanted):
+        found = peer.recv()
+        got += found
+        records += 1
+        assert len(rec.pad(rec.batch(found) if len(found) > 1 else found[0], 1376)) <= 1376
+    inside("tc", "qdisc", "del", "dev", "va", "root")
+    inside("omertactl", "link", "set", "o0", "batch", "off")
+    set_mtu(63491)
+    assert [packet[28:] for packet in got] == wanted, "other packets"
+    assert records < 200, records
+
+
 TESTS = [(f"echoes with chunks of {512 << c}", lambda p, c=c: echoes(p, c))
          for c in reversed(range(8))] + [
     (f"lengths with chunks of {512 << c}", lambda p, c=c: lengths(p, c)) for c in range(8)] + [
     ("a batch of three packets", batch),
+    ("packets that waited go out in batches", batches_out),
     ("a keepalive carries nothing", keepalive),
     ("every bit of a short record counts", flips_short),
     ("every bit of a record of three chunks counts", flips_long),

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=lib_perf.sh
 . ./perf/lib_perf.sh
 
-declare -A UNIT=([bulk]=insn/B [packet]=insn/packet)
+declare -A UNIT=([bulk]=insn/B [cipher]=insn/B [packet]=insn/packet)
 BYTES=$((8 << 20)) PACKETS=4000
 
 # Nanoseconds that the only CPU has not been idle
@@ -48,6 +48,24 @@ counted() {
 	awk -v "i=$((many - few))" -v "n=$(($3 - $3 / 4))" 'BEGIN { print i / n }'
 }
 
+# cost LENGTH CHUNK-SIZE PAYLOAD: of sealing and opening such a packet of TCP
+cost() {
+	modprobe -r omerta_cost 2>/dev/null || :
+	dmesg -C
+	modprobe omerta_cost
+	dmesg | awk -v "l=$1" -v "s=$2" -v "p=$3" \
+		'/omerta_cost:/ && $(NF - 2) == l && $(NF - 1) == s { print $NF / p; found = 1 }
+		 END { exit !found }'
+}
+
+# What part of "bulk" is the cipher's: both have the MTU of their default.
+case_cipher() {
+	case $contender in
+	omerta) cost 1388 512 1336 ;;
+	wireguard) cost 1424 1424 1368 ;;
+	esac
+}
+
 case_bulk() { counted "$1" -n "$BYTES"; }
 case_packet() { counted "$1" -k "$PACKETS" -u -l 64 -b 0; }
 
@@ -56,7 +74,7 @@ for name; do
 	[[ $name != *:cut ]] || cut_outer off
 	for contender in $CONTENDERS; do
 		value=$("case_${name%:cut}" "${ADDRESS[$contender]}")
-		echo "$name $contender ${UNIT[${name%:cut}]} $value"
+		[[ -z $value ]] || echo "$name $contender ${UNIT[${name%:cut}]} $value"
 	done
 	[[ $name != *:cut ]] || cut_outer on
 done

@@ -27,6 +27,16 @@ def results(runs):
             for key, values in runs.items()]
 
 
+def beyond(found):
+    """What bulk costs beyond the cipher."""
+    by_key = {(r["backend"], r["arch"], r["case"], r["contender"]): r for r in found}
+    for (backend, arch, case, contender), r in by_key.items():
+        cipher = by_key.get((backend, arch, "cipher", contender))
+        if case == "bulk" and cipher and cipher["median"]:
+            value = r["median"] - cipher["median"]
+            yield r | {"case": "bulk-less-cipher", "min": value, "median": value, "max": value}
+
+
 def label(result):
     """uml and icount have different cases."""
     where = {("uml", "x86-64"): "", ("icount", "x86-64"): "", ("icount", "arm64"): "/arm64"}
@@ -59,6 +69,7 @@ def main():
     found = results(read(sys.stdin))
     if not found:
         sys.exit("report.py: nothing was measured")
+    found += list(beyond(found))
     ratio = ratios(found)
     for backend, arch in dict.fromkeys((r["backend"], r["arch"]) for r in found):
         print(f"{backend}, {arch}:")

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the cipher alone costs, without a tunnel around it: tells when it is loaded
+ * how long the sealing and opening of packets takes, in chunks and whole.
+ */
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "../chunk.c"
+
+#define REPEAT	1000
+/* With room for the tags of the smallest chunks */
+#define ROOM	4096
+
+/* Nanoseconds for a packet of @len bytes in chunks of @size. */
+static u64 cost(u8 *buf, u32 len, u32 size)
+{
+	static const u8 secret[OMERTA_SECRET_LEN] = { 1 };
+	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	unsigned int n = 0, i;
+	u32 off;
+	u64 start;
+
+	for (off = 0; off < len; off += size, n++) {
+		list[n].plain = buf + off + n * OMERTA_TAG_LEN;
+		list[n].sealed = list[n].plain;
+		list[n].len = min(size, len - off);
+		list[n].nonce = n;
+	}
+	start = ktime_get_ns();
+	for (i = 0; i < REPEAT; i++) {
+		omerta_chunk_seal(list, n, secret);
+		if (!omerta_chunk_open(list, n, secret))
+			return 0;
+	}
+	return div_u64(ktime_get_ns() - start, REPEAT);
+}
+
+static int __init cost_init(void)
+{
+	static const struct {
+		u32 len;
+		u32 size;
+	} packets[] = { { 1388, 512 }, { 1424, 1424 }, { 96, 512 } };
+	u8 *buf = kzalloc(ROOM, GFP_KERNEL);
+	int i;
+
+	if (!buf)
+		return -ENOMEM;
+	for (i = 0; i < ARRAY_SIZE(packets); i++)
+		pr_info("omerta_cost: %u %u %llu\n", packets[i].len,
+			packets[i].size,
+			cost(buf, packets[i].len, packets[i].size));
+	kfree(buf);
+	return 0;
+}
+
+static void __exit cost_exit(void)
+{
+}
+
+module_init(cost_init);
+module_exit(cost_exit);
+
+MODULE_DESCRIPTION("What omerta's cipher costs");
+MODULE_LICENSE("GPL");
