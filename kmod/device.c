@@ -134,6 +134,7 @@ static int device_init(struct net_device *dev)
 	xa_init(&tun->peers);
 	omerta_allowedips_init(&tun->allowedips, &tun->lock);
 	init_llist_head(&tun->rx_done);
+	omerta_txq_init(tun, omerta_tx_help);
 	tun->drops = omerta_drops_alloc();
 	if (!tun->drops)
 		goto err_class;
@@ -180,10 +181,11 @@ static int device_stop(struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
 
-	netif_stop_queue(dev);
 	mutex_lock(&tun->lock);
 	/* No datagram comes or goes; who finds no sockets drops. */
 	omerta_udp_close(tun);
+	omerta_txq_purge(tun);
+	netif_stop_queue(dev);
 	omerta_tx_purge(tun);
 	/* Nobody receives, so nobody gives work to others any more. */
 	napi_disable(&tun->napi);

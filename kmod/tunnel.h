@@ -14,6 +14,7 @@
 #include "allowedips.h"
 #include "queue.h"
 #include "stats.h"
+#include "txq.h"
 
 enum omerta_family { OMERTA_V4, OMERTA_V6, OMERTA_FAMILIES };
 
@@ -63,8 +64,7 @@ struct omerta_bunch {
  * @rx_inflight: bursts that are not committed; @napi only
  * @rx_next: whether IPv4 or IPv6 is drained first; @napi only
  * @bunch: packets on their way out; lock: the queue's
- * @txq_sent: bytes that BQL was told of, modulo 2^32; lock: the queue's
- * @txq_done: and of which it was told that they are through; @napi only
+ * @txq: its queue
  * @pool: per-CPU workers
  * @drops: drop counters
  * @xmit_class: of the queue's lock
@@ -93,8 +93,7 @@ struct omerta_tunnel {
 	unsigned int rx_inflight;
 	unsigned int rx_next;
 	struct omerta_bunch bunch;
-	u32 txq_sent;
-	u32 txq_done;
+	struct omerta_txq txq;
 	struct omerta_pool pool;
 	struct omerta_drops __percpu *drops;
 	struct lock_class_key xmit_class;

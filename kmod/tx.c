@@ -484,6 +484,19 @@ static u32 take_packet(struct omerta_tunnel *tun, struct sk_buff *skb)
 	return bytes + send_packet(peer, skb);
 }
 
+/* Send a packet; if @more, others follow at once. The queue is ours, see txq.h. */
+static void send_now(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
+{
+	rcu_read_lock();
+	omerta_txq_sent(tun, take_packet(tun, skb));
+	/* A queue that stopped will not bring the one that is to follow. */
+	if (!more || netif_queue_stopped(tun->dev)) {
+		omerta_txq_sent(tun, send_bunch(tun));
+		omerta_txq_end(tun);
+	}
+	rcu_read_unlock();
+}
+
 /**
  * omerta_tx_xmit() - ndo_start_xmit
  * @skb: an inner packet; consumed
@@ -499,13 +512,29 @@ netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev)
 	/* Other devices, which we may send into, change what it says. */
 	bool more = netdev_xmit_more();
 
-	rcu_read_lock();
-	omerta_txq_sent(tun, take_packet(tun, skb));
-	/* A queue that stopped will not bring the one that is to follow. */
-	if (!more || netif_queue_stopped(dev))
-		omerta_txq_sent(tun, send_bunch(tun));
-	rcu_read_unlock();
+	if (tun->bunch.n || !omerta_txq_begin(tun, skb))
+		send_now(tun, skb, more);
 	return NETDEV_TX_OK;
+}
+
+/**
+ * omerta_tx_help() - send in the place of a busy sender
+ * @work: a device queue's
+ */
+void omerta_tx_help(struct work_struct *work)
+{
+	struct omerta_tunnel *tun = container_of(work, struct omerta_tunnel,
+						 txq.work.work);
+	struct sk_buff *skb;
+
+	local_bh_disable();
+	skb = omerta_txq_kept(tun);
+	if (skb) {
+		/* Without the queue's lock: it may lead to this queue again. */
+		send_now(tun, skb, false);
+		omerta_txq_resume(tun);
+	}
+	local_bh_enable();
 }
 
 /**

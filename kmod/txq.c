@@ -6,13 +6,30 @@
  * so what is charged is what is on its way. Byte queue limits keep that as little
  * as keeps the outer link busy: the rest waits in the device's qdisc, which knows
  * what is urgent.
+ *
+ * A sender of small packets that spends much of its time in their transmission is
+ * relieved of it: another CPU runs the queue, and finds many packets at a time. All go
+ * that way until senders are slow again, or they would overtake each other.
  */
 #include "txq.h"
 
 #include <linux/netdevice.h>
+#include <linux/timekeeping.h>
+#include <net/sch_generic.h>
 #include <net/sock.h>
 
+#include "tunnel.h"
+
 #define TELL_BYTES	8192
+/* A packet comes soon if at most so many times as long has passed as sending took. */
+#define SOON		4
+/* Packets that come soon until a sender is helped; those that are remembered. */
+#define QUICK_ENOUGH	16U
+#define QUICK_MAX	64U
+/* One that comes late outweighs so many that come soon. */
+#define LATE_WEIGHT	4U
+/* What has been sent may take so long to be through before another CPU sends more. */
+#define LONGEST_WAIT	DIV_ROUND_UP(HZ, 50)
 
 /* Bytes on the way of both sockets. */
 static u32 charged(const struct omerta_tunnel *tun)
@@ -36,10 +53,19 @@ static u32 charged(const struct omerta_tunnel *tun)
 static s32 through(const struct omerta_tunnel *tun)
 {
 	/* It is charged before it is counted, so read in the other order. */
-	u32 sent = smp_load_acquire(&tun->txq_sent);
+	u32 sent = smp_load_acquire(&tun->txq.sent);
 
 	/* Charged are also datagrams that BQL does not know, like keepalives. */
-	return sent - READ_ONCE(tun->txq_done) - charged(tun);
+	return sent - READ_ONCE(tun->txq.done) - charged(tun);
+}
+
+/* Whether the queue has stopped, other than to be handed over. */
+static bool waits_for_room(const struct omerta_tunnel *tun)
+{
+	if (likely(!netif_queue_stopped(tun->dev)))
+		return false;
+	smp_rmb(); /* It is handed over first, then stopped. */
+	return !READ_ONCE(tun->txq.handed);
 }
 
 /*
@@ -50,8 +76,203 @@ static bool worth_telling(const struct omerta_tunnel *tun)
 {
 	s32 done = through(tun);
 
-	return done >= TELL_BYTES || unlikely(netif_queue_stopped(tun->dev)) ||
-	       (done > 0 && netif_xmit_stopped(netdev_get_tx_queue(tun->dev, 0)));
+	return done >= TELL_BYTES || unlikely(waits_for_room(tun)) ||
+	       (done > 0 && test_bit(__QUEUE_STATE_STACK_XOFF,
+				     &netdev_get_tx_queue(tun->dev, 0)->state));
+}
+
+/**
+ * omerta_txq_init() - prepare a device's queue
+ * @tun: the device
+ * @help: run on another CPU to send what omerta_txq_kept() returns, then to call
+ *	  omerta_txq_resume()
+ */
+void omerta_txq_init(struct omerta_tunnel *tun, work_func_t help)
+{
+	tun->txq.helper = -1;
+	tun->txq.cpu = -1;
+	INIT_DELAYED_WORK(&tun->txq.work, help);
+}
+
+static void forget_helper(struct omerta_tunnel *tun)
+{
+	tun->txq.quick = 0;
+	tun->txq.own = 0;
+	tun->txq.helped = false;
+	WRITE_ONCE(tun->txq.helper, -1);
+}
+
+/**
+ * omerta_txq_kept() - take the packet that was kept for another CPU
+ * @tun: the device
+ *
+ * Context: BH off, the queue's lock not held.
+ * Return: the packet, which is the caller's then, as the queue is until
+ * omerta_txq_resume(); or NULL, and the queue is not.
+ */
+struct sk_buff *omerta_txq_kept(struct omerta_tunnel *tun)
+{
+	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+	struct sk_buff *skb;
+
+	__netif_tx_lock(txq, smp_processor_id());
+	skb = tun->txq.kept;
+	tun->txq.kept = NULL;
+	WRITE_ONCE(tun->txq.waits, false);
+	if (skb)
+		tun->txq.last = ktime_get_ns();
+	__netif_tx_unlock(txq);
+	return skb;
+}
+
+/* Wake the queue, unless it is handed over. */
+static void wake(struct omerta_tunnel *tun)
+{
+	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+
+	__netif_tx_lock(txq, smp_processor_id());
+	if (!tun->txq.handed)
+		netif_tx_wake_queue(txq);
+	__netif_tx_unlock(txq);
+}
+
+/**
+ * omerta_txq_resume() - run the queue here, with all that has come meanwhile
+ * @tun: the device
+ *
+ * Context: BH off; the packet that was kept is sent.
+ */
+void omerta_txq_resume(struct omerta_tunnel *tun)
+{
+	WRITE_ONCE(tun->txq.handed, false);
+	wake(tun);
+}
+
+/* Whether we are the one who helps: then we run the queue, in all likelihood. */
+static bool is_helper(const struct omerta_tunnel *tun)
+{
+	return in_serving_softirq() && smp_processor_id() == tun->txq.helper;
+}
+
+/* Who could run the queue in our place, or -1. */
+static int other_cpu(const struct omerta_tunnel *tun)
+{
+	int self = smp_processor_id(), cpu;
+
+	for_each_cpu_wrap(cpu, tun->pool.cpus, self)
+		if (cpu != self && cpu_online(cpu))
+			return cpu;
+	return -1;
+}
+
+/*
+ * Stop the queue until another CPU runs it, with a packet that has left it. If it has
+ * not sent the one before, it waits until that is through, lest it overtake; but not
+ * long, since there may be slow links.
+ */
+static void hand_over(struct omerta_tunnel *tun, struct sk_buff *skb)
+{
+	int helper = tun->txq.helper;
+	bool waits = tun->txq.cpu != helper;
+
+	tun->txq.own = 0;
+	tun->txq.kept = skb;
+	WRITE_ONCE(tun->txq.waits, waits);
+	WRITE_ONCE(tun->txq.handed, true);
+	smp_mb(); /* Pairs with waits_for_room() and omerta_txq_room(). */
+	netif_stop_queue(tun->dev);
+	if (waits && charged(tun))
+		queue_delayed_work_on(helper, system_highpri_wq, &tun->txq.work,
+				      LONGEST_WAIT);
+	else
+		mod_delayed_work_on(helper, system_highpri_wq, &tun->txq.work, 0);
+}
+
+/* Whether packets come so quickly that senders are helped. */
+static bool is_helped(struct omerta_tunnel *tun)
+{
+	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+
+	if (tun->txq.quick >= QUICK_ENOUGH)
+		tun->txq.helped = true;
+	else if (!tun->txq.quick && tun->txq.helped && !charged(tun))
+		forget_helper(tun);
+	if (!tun->txq.helped || READ_ONCE(tun->policy) == OMERTA_POLICY_INLINE)
+		return false;
+	/* What comes past the qdisc could not wait there. */
+	return qdisc_is_running(rcu_dereference_bh(txq->qdisc));
+}
+
+/* Whether there is another CPU to help us. */
+static bool find_helper(struct omerta_tunnel *tun)
+{
+	int helper = tun->txq.helper;
+
+	/* A sender on the same CPU is in nobody's way, unless he stays there. */
+	if (helper == smp_processor_id() && ++tun->txq.own < QUICK_ENOUGH)
+		return false;
+	if (helper < 0 || helper == smp_processor_id() || !cpu_online(helper) ||
+	    !cpumask_test_cpu(helper, tun->pool.cpus))
+		WRITE_ONCE(tun->txq.helper, other_cpu(tun));
+	return tun->txq.helper >= 0;
+}
+
+/* Leave a packet to another CPU, if there is reason to; false if not. */
+static bool leave_to_other(struct omerta_tunnel *tun, struct sk_buff *skb)
+{
+	bool left;
+
+	if (!is_helped(tun))
+		return false;
+	/* Lest the CPU goes away. */
+	preempt_disable();
+	left = find_helper(tun);
+	if (left)
+		hand_over(tun, skb);
+	preempt_enable();
+	return left;
+}
+
+/**
+ * omerta_txq_begin() - have another CPU send if senders do little but wait for us
+ * @tun: the device
+ * @skb: a packet, perhaps the first of several that are to be sent in one go
+ *
+ * Super-packets are split over CPUs themselves, so that they do not count.
+ *
+ * Context: BH off, the queue's lock held.
+ * Return: true if another CPU sends the packet, which is the queue's then.
+ */
+bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb)
+{
+	u64 now = ktime_get_ns(), gap = now - tun->txq.last;
+
+	if (!is_helper(tun)) {
+		if (!skb_is_gso(skb) && gap < SOON * tun->txq.took)
+			tun->txq.quick = min(tun->txq.quick + 1, QUICK_MAX);
+		else
+			tun->txq.quick -= min(tun->txq.quick, LATE_WEIGHT);
+		if (leave_to_other(tun, skb))
+			return true;
+	}
+	tun->txq.last = now;
+	tun->txq.cpu = smp_processor_id();
+	return false;
+}
+
+/**
+ * omerta_txq_end() - note that packets have been sent
+ * @tun: the device
+ *
+ * Context: BH off, the queue's lock held or the queue handed over.
+ */
+void omerta_txq_end(struct omerta_tunnel *tun)
+{
+	u64 now = ktime_get_ns();
+
+	tun->txq.took = now - tun->txq.last;
+	tun->txq.last = now;
+	tun->txq.cpu = smp_processor_id();
 }
 
 /**
@@ -59,7 +280,7 @@ static bool worth_telling(const struct omerta_tunnel *tun)
  * @tun: the device
  * @bytes: what an inner packet has been charged with, perhaps through already
  *
- * Context: BH off, the queue's lock held.
+ * Context: BH off, the queue's lock held or the queue handed over.
  */
 void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 {
@@ -67,7 +288,7 @@ void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 		return;
 	netdev_tx_sent_queue(netdev_get_tx_queue(tun->dev, 0), bytes);
 	/* Pairs with through(). */
-	smp_store_release(&tun->txq_sent, tun->txq_sent + bytes);
+	smp_store_release(&tun->txq.sent, tun->txq.sent + bytes);
 	if (unlikely(charged(tun) > OMERTA_SOCKET_BUFFER))
 		netif_stop_queue(tun->dev);
 	/*
@@ -77,6 +298,16 @@ void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 	smp_mb();
 	if (worth_telling(tun))
 		napi_schedule(&tun->napi);
+}
+
+/* It waits no longer for what has been sent. */
+static void kick_helper(struct omerta_tunnel *tun)
+{
+	int helper = READ_ONCE(tun->txq.helper);
+
+	/* It may be too late: then it has begun. */
+	if (helper >= 0)
+		mod_delayed_work_on(helper, system_highpri_wq, &tun->txq.work, 0);
 }
 
 /**
@@ -90,9 +321,11 @@ void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
  */
 void omerta_txq_room(struct omerta_tunnel *tun)
 {
-	smp_mb(); /* Pairs with omerta_txq_sent(). */
+	smp_mb(); /* Pairs with omerta_txq_sent() and hand_over(). */
 	if (worth_telling(tun))
 		napi_schedule(&tun->napi);
+	if (unlikely(READ_ONCE(tun->txq.waits)) && !charged(tun))
+		kick_helper(tun);
 }
 
 /**
@@ -106,13 +339,25 @@ void omerta_txq_poll(struct omerta_tunnel *tun)
 	s32 done = through(tun);
 
 	if (done > 0) {
-		WRITE_ONCE(tun->txq_done, tun->txq_done + done);
+		WRITE_ONCE(tun->txq.done, tun->txq.done + done);
 		netdev_tx_completed_queue(netdev_get_tx_queue(tun->dev, 0), 1,
 					  done);
 	}
-	if (unlikely(netif_queue_stopped(tun->dev)) &&
+	if (unlikely(waits_for_room(tun)) &&
 	    charged(tun) <= OMERTA_SOCKET_BUFFER / 2)
-		netif_wake_queue(tun->dev);
+		wake(tun);
+}
+
+/**
+ * omerta_txq_purge() - wait until what is kept has been sent, or dropped for want of
+ *			sockets
+ * @tun: the device
+ *
+ * Context: process context; the qdisc is not run any more.
+ */
+void omerta_txq_purge(struct omerta_tunnel *tun)
+{
+	flush_delayed_work(&tun->txq.work);
 }
 
 /**
@@ -123,7 +368,9 @@ void omerta_txq_poll(struct omerta_tunnel *tun)
  */
 void omerta_txq_reset(struct omerta_tunnel *tun)
 {
-	tun->txq_sent = 0;
-	tun->txq_done = 0;
+	forget_helper(tun);
+	tun->txq.cpu = -1;
+	tun->txq.sent = 0;
+	tun->txq.done = 0;
 	netdev_tx_reset_queue(netdev_get_tx_queue(tun->dev, 0));
 }

@@ -2,14 +2,58 @@
 #ifndef _OMERTA_TXQ_H
 #define _OMERTA_TXQ_H
 
-#include "tunnel.h"
+#include <linux/skbuff.h>
+#include <linux/workqueue.h>
+
+struct omerta_tunnel;
 
 /* Bytes, with the kernel's own share, that each socket takes in and out. */
 #define OMERTA_SOCKET_BUFFER	(4 << 20)
 
+/**
+ * struct omerta_txq - the device's queue
+ * @sent: bytes that BQL was told of, modulo 2^32
+ * @done: and of which it was told that they are through; NAPI only
+ * @last: when the last packet was sent, in ns; while it is, since when
+ * @took: how long the last took, in ns
+ * @cpu: who sent the last
+ * @quick: grows with packets that come soon after another
+ * @own: packets in a row of which @helper is the sender
+ * @helped: senders leave packets to @helper
+ * @helper: a CPU, or -1; read without lock
+ * @handed: the queue stands until @work wakes it; read without lock
+ * @waits: and @work waits until all that was sent is through; read without lock
+ * @kept: a packet for @work
+ * @work: sends in the place of the sender
+ *
+ * What has no lock named is changed by who has the queue's lock, or, while it is
+ * @handed, by @work.
+ */
+struct omerta_txq {
+	u32 sent;
+	u32 done;
+	u64 last;
+	u64 took;
+	int cpu;
+	unsigned int quick;
+	unsigned int own;
+	bool helped;
+	int helper;
+	bool handed;
+	bool waits;
+	struct sk_buff *kept;
+	struct delayed_work work;
+};
+
+void omerta_txq_init(struct omerta_tunnel *tun, work_func_t help);
+struct sk_buff *omerta_txq_kept(struct omerta_tunnel *tun);
+void omerta_txq_resume(struct omerta_tunnel *tun);
+bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb);
 void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes);
+void omerta_txq_end(struct omerta_tunnel *tun);
 void omerta_txq_room(struct omerta_tunnel *tun);
 void omerta_txq_poll(struct omerta_tunnel *tun);
+void omerta_txq_purge(struct omerta_tunnel *tun);
 void omerta_txq_reset(struct omerta_tunnel *tun);
 
 #endif /* _OMERTA_TXQ_H */

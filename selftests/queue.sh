@@ -137,7 +137,7 @@ waiting() {
 	to=$!
 	varied a "$1"
 	let_go
-	wait "$to"
+	wait "$to" || return
 	echo $(($(peer_stat a b tx-records) - records))
 }
 
@@ -247,6 +247,57 @@ for i in range(int(sys.argv[1])):
     mark = control[0][2][0]
     assert data == bytes([mark]) * (1200 if mark == 1 else 99), (i, data, control)'
 
+# forwarded: 2000 small packets come to a from c, right after each other, and arrive at
+# b, few of them late; prints how many records it took.
+forwarded() {
+	local records to
+
+	records=$(peer_stat a b tx-records)
+	bg b timeout "$WAIT" python3 -c '
+import itertools, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
+s.bind(("", 7777))
+got = [int.from_bytes(s.recv(999), "big") for _ in range(2000)]
+late = sum(i < most for i, most in zip(got, itertools.accumulate(got, max)))
+assert sorted(got) == list(range(2000)) and late < 64, (late, got)'
+	to=$!
+	await udp_bound b 7777
+	on c tc qdisc replace dev to_a root tbf rate 8kbit burst 2k limit 32mb
+	on c python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
+for i in range(2000):
+    s.sendto(i.to_bytes(8, "big"), ("10.9.0.2", 7777))'
+	on c tc qdisc change dev to_a root tbf rate 2gbit burst 64k limit 32mb
+	wait "$to" || return
+	echo $(($(peer_stat a b tx-records) - records))
+}
+
+# Who sends many is helped by another CPU, which finds several at a time.
+test_quick_sender() {
+	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
+	make_both
+	make_ns c
+	make_veth a c
+	on a sysctl -q net.ipv4.ip_forward=1
+	sysctl -q net.core.netdev_max_backlog=10000
+	on c ip route add 10.9.0.0/24 via 198.51.100.1
+	on b omertactl peer set omr0 peer 1 allowed-ips 10.9.0.1/32,198.51.100.3/32
+	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	# No packet shall wait for an address.
+	pings c 198.51.100.1
+	pings a 10.9.0.2
+	# So that they do not wait for the link, together
+	on a tee /sys/class/net/omr0/queues/tx-0/byte_queue_limits/limit_min <<<100000000
+	less_than 1900 forwarded
+	on a omertactl link set omr0 policy inline
+	is 2000 forwarded
+	no_drops a
+	no_drops b
+}
+
 test_fq_codel() {
 	local default
 
@@ -268,7 +319,7 @@ test_fq_codel() {
 
 TESTS=(
 	test_fq_codel test_full_queue test_pings_beside_bulk test_held_back
-	test_bunches test_padded_packets test_mixed_bunches
+	test_bunches test_padded_packets test_mixed_bunches test_quick_sender
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

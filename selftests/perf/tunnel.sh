@@ -117,8 +117,10 @@ outer_bytes() {
 	on a tc -s -j qdisc show dev "${LINK[a]}" | jq '.[0].bytes'
 }
 
+# tbf cuts super-packets, so that all lose single datagrams; netem would lose them whole.
 case_loss() {
-	on a tc qdisc replace dev "${LINK[a]}" root netem delay 5ms loss 1% limit 10000
+	on a tc qdisc replace dev "${LINK[a]}" root handle 1: tbf rate 30gbit burst 2k limit 64mb
+	on a tc qdisc add dev "${LINK[a]}" parent 1:1 netem delay 5ms loss 1% limit 10000
 	on b tc qdisc replace dev "${LINK[b]}" root netem delay 5ms limit 10000
 	tcp "$1"
 	on a tc qdisc del dev "${LINK[a]}" root
