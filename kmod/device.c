@@ -185,10 +185,11 @@ static int device_stop(struct net_device *dev)
 	/* No datagram comes or goes; who finds no sockets drops. */
 	omerta_udp_close(tun);
 	omerta_txq_purge(tun);
-	netif_stop_queue(dev);
-	omerta_tx_purge(tun);
 	/* Nobody receives, so nobody gives work to others any more. */
 	napi_disable(&tun->napi);
+	/* The two before may have woken it. */
+	netif_stop_queue(dev);
+	omerta_tx_purge(tun);
 	omerta_txq_reset(tun);
 	omerta_pool_drain(&tun->pool);
 	omerta_rx_purge(tun);
@@ -295,6 +296,8 @@ static void device_setup(struct net_device *dev)
 	SET_NETDEV_DEVTYPE(dev, &device_type);
 	/* ICMP errors are answered along the packet's route. */
 	netif_keep_dst(dev);
+	/* NAPI takes the queue's lock. */
+	dev->priv_flags |= IFF_DISABLE_NETPOLL;
 }
 
 static int tunnel_register(struct net_device *dev, struct net *birth)

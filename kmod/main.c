@@ -13,6 +13,7 @@
 #include "device.h"
 #include "fingerprint.h"
 #include "netlink.h"
+#include "txq.h"
 
 static int __init omerta_init(void)
 {
@@ -24,9 +25,12 @@ static int __init omerta_init(void)
 	err = omerta_fingerprint_init();
 	if (err)
 		goto err_buf;
-	err = omerta_device_init();
+	err = omerta_txq_load();
 	if (err)
 		goto err_fingerprint;
+	err = omerta_device_init();
+	if (err)
+		goto err_txq;
 	err = omerta_netlink_init();
 	if (err)
 		goto err_device;
@@ -34,6 +38,8 @@ static int __init omerta_init(void)
 
 err_device:
 	omerta_device_exit();
+err_txq:
+	omerta_txq_unload();
 err_fingerprint:
 	omerta_fingerprint_exit();
 err_buf:
@@ -45,6 +51,7 @@ static void __exit omerta_exit(void)
 {
 	omerta_netlink_exit();
 	omerta_device_exit();
+	omerta_txq_unload();
 	omerta_fingerprint_exit();
 	omerta_buf_exit();
 }

@@ -14,10 +14,12 @@
 #include "txq.h"
 
 #include <linux/netdevice.h>
+#include <linux/sched/isolation.h>
 #include <linux/timekeeping.h>
 #include <net/sch_generic.h>
 #include <net/sock.h>
 
+#include "compat.h"
 #include "tunnel.h"
 
 #define TELL_BYTES	8192
@@ -30,6 +32,8 @@
 #define LATE_WEIGHT	4U
 /* What has been sent may take so long to be through before another CPU sends more. */
 #define LONGEST_WAIT	DIV_ROUND_UP(HZ, 50)
+
+static struct workqueue_struct *helpers;
 
 /* Bytes on the way of both sockets. */
 static u32 charged(const struct omerta_tunnel *tun)
@@ -125,17 +129,6 @@ struct sk_buff *omerta_txq_kept(struct omerta_tunnel *tun)
 	return skb;
 }
 
-/* Wake the queue, unless it is handed over. */
-static void wake(struct omerta_tunnel *tun)
-{
-	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
-
-	__netif_tx_lock(txq, smp_processor_id());
-	if (!tun->txq.handed)
-		netif_tx_wake_queue(txq);
-	__netif_tx_unlock(txq);
-}
-
 /**
  * omerta_txq_resume() - run the queue here, with all that has come meanwhile
  * @tun: the device
@@ -144,8 +137,12 @@ static void wake(struct omerta_tunnel *tun)
  */
 void omerta_txq_resume(struct omerta_tunnel *tun)
 {
+	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+
+	__netif_tx_lock(txq, smp_processor_id());
 	WRITE_ONCE(tun->txq.handed, false);
-	wake(tun);
+	netif_tx_wake_queue(txq);
+	__netif_tx_unlock(txq);
 }
 
 /* Whether we are the one who helps: then we run the queue, in all likelihood. */
@@ -154,13 +151,20 @@ static bool is_helper(const struct omerta_tunnel *tun)
 	return in_serving_softirq() && smp_processor_id() == tun->txq.helper;
 }
 
+/* Whether a CPU is there for others: one that is isolated may never come to it. */
+static bool may_help(const struct omerta_tunnel *tun, int cpu)
+{
+	return cpumask_test_cpu(cpu, tun->pool.cpus) && cpu_online(cpu) &&
+	       housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN);
+}
+
 /* Who could run the queue in our place, or -1. */
 static int other_cpu(const struct omerta_tunnel *tun)
 {
 	int self = smp_processor_id(), cpu;
 
 	for_each_cpu_wrap(cpu, tun->pool.cpus, self)
-		if (cpu != self && cpu_online(cpu))
+		if (cpu != self && may_help(tun, cpu))
 			return cpu;
 	return -1;
 }
@@ -182,10 +186,10 @@ static void hand_over(struct omerta_tunnel *tun, struct sk_buff *skb)
 	smp_mb(); /* Pairs with waits_for_room() and omerta_txq_room(). */
 	netif_stop_queue(tun->dev);
 	if (waits && charged(tun))
-		queue_delayed_work_on(helper, system_highpri_wq, &tun->txq.work,
+		queue_delayed_work_on(helper, helpers, &tun->txq.work,
 				      LONGEST_WAIT);
 	else
-		mod_delayed_work_on(helper, system_highpri_wq, &tun->txq.work, 0);
+		mod_delayed_work_on(helper, helpers, &tun->txq.work, 0);
 }
 
 /* Whether packets come so quickly that senders are helped. */
@@ -195,12 +199,14 @@ static bool is_helped(struct omerta_tunnel *tun)
 
 	if (tun->txq.quick >= QUICK_ENOUGH)
 		tun->txq.helped = true;
-	else if (!tun->txq.quick && tun->txq.helped && !charged(tun))
+	else if (!tun->txq.quick && tun->txq.helped)
 		forget_helper(tun);
 	if (!tun->txq.helped || READ_ONCE(tun->policy) == OMERTA_POLICY_INLINE)
 		return false;
 	/* What comes past the qdisc could not wait there. */
-	return qdisc_is_running(rcu_dereference_bh(txq->qdisc));
+	return netif_running(tun->dev) &&
+	       rcu_dereference_bh(txq->qdisc)->enqueue &&
+	       qdisc_is_running(rcu_dereference_bh(txq->qdisc));
 }
 
 /* Whether there is another CPU to help us. */
@@ -211,8 +217,7 @@ static bool find_helper(struct omerta_tunnel *tun)
 	/* A sender on the same CPU is in nobody's way, unless he stays there. */
 	if (helper == smp_processor_id() && ++tun->txq.own < QUICK_ENOUGH)
 		return false;
-	if (helper < 0 || helper == smp_processor_id() || !cpu_online(helper) ||
-	    !cpumask_test_cpu(helper, tun->pool.cpus))
+	if (helper < 0 || helper == smp_processor_id() || !may_help(tun, helper))
 		WRITE_ONCE(tun->txq.helper, other_cpu(tun));
 	return tun->txq.helper >= 0;
 }
@@ -307,7 +312,7 @@ static void kick_helper(struct omerta_tunnel *tun)
 
 	/* It may be too late: then it has begun. */
 	if (helper >= 0)
-		mod_delayed_work_on(helper, system_highpri_wq, &tun->txq.work, 0);
+		mod_delayed_work_on(helper, helpers, &tun->txq.work, 0);
 }
 
 /**
@@ -326,6 +331,17 @@ void omerta_txq_room(struct omerta_tunnel *tun)
 		napi_schedule(&tun->napi);
 	if (unlikely(READ_ONCE(tun->txq.waits)) && !charged(tun))
 		kick_helper(tun);
+}
+
+/* Wake the queue, unless it has been handed over meanwhile. */
+static void wake(struct omerta_tunnel *tun)
+{
+	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+
+	__netif_tx_lock(txq, smp_processor_id());
+	if (!tun->txq.handed)
+		netif_tx_wake_queue(txq);
+	__netif_tx_unlock(txq);
 }
 
 /**
@@ -373,4 +389,27 @@ void omerta_txq_reset(struct omerta_tunnel *tun)
 	tun->txq.sent = 0;
 	tun->txq.done = 0;
 	netdev_tx_reset_queue(netdev_get_tx_queue(tun->dev, 0));
+}
+
+/**
+ * omerta_txq_load() - make helpers possible
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int __init omerta_txq_load(void)
+{
+	/* Queues wait for them, and memory perhaps for what is in the queues. */
+	helpers = alloc_workqueue("omerta-tx", WQ_HIGHPRI | WQ_MEM_RECLAIM |
+				  WQ_PERCPU, 0);
+	return helpers ? 0 : -ENOMEM;
+}
+
+/**
+ * omerta_txq_unload() - end helpers
+ *
+ * Context: process context; there are no devices.
+ */
+void omerta_txq_unload(void)
+{
+	destroy_workqueue(helpers);
 }
