@@ -15,7 +15,7 @@ test_key_change() {
 
 	make_both
 	pings a 10.9.0.2
-	bg a ping -q -i 0.002 -c 1000 -W "$WAIT" 10.9.0.2 >"$DIR/ping"
+	bg a ping -q -i 0.002 -c 3000 -W "$WAIT" 10.9.0.2 >"$DIR/ping"
 	ping=$!
 	await more_than 100 dev_stat a tx-packets
 	GEN=2
@@ -27,7 +27,7 @@ test_key_change() {
 	kill -0 "$ping"
 	wait "$ping"
 	cat "$DIR/ping"
-	grep -q '1000 received' "$DIR/ping"
+	grep -q '3000 received' "$DIR/ping"
 	GEN=1
 	is retired key_state a b
 	is retired key_state b a
