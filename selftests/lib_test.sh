@@ -34,7 +34,8 @@ less_than() {
 	local got
 
 	got=$("${@:2}")
-	((got < $1)) || { echo "wanted less than $1, got $got"; return 1; }
+	# Nothing would count as 0.
+	[[ -n $got && $got -lt $1 ]] || { echo "wanted less than $1, got $got"; return 1; }
 }
 
 # refused COMMAND...: whether it fails.
