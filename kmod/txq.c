@@ -31,7 +31,9 @@
 /* One that comes late outweighs so many that come soon. */
 #define LATE_WEIGHT	4U
 /* What has been sent may take so long to be through before another CPU sends more. */
-#define LONGEST_WAIT	DIV_ROUND_UP(HZ, 50)
+#define LONGEST_WAIT	DIV_ROUND_UP(HZ, 5)
+/* So many that come late are helped still, if what was sent before is not through. */
+#define LATE_MAX	64U
 
 static struct workqueue_struct *helpers;
 
@@ -102,6 +104,7 @@ static void forget_helper(struct omerta_tunnel *tun)
 {
 	tun->txq.quick = 0;
 	tun->txq.own = 0;
+	tun->txq.late = 0;
 	tun->txq.helped = false;
 	WRITE_ONCE(tun->txq.helper, -1);
 }
@@ -172,7 +175,7 @@ static int other_cpu(const struct omerta_tunnel *tun)
 /*
  * Stop the queue until another CPU runs it, with a packet that has left it. If it has
  * not sent the one before, it waits until that is through, lest it overtake; but not
- * long, since there may be slow links.
+ * for ever, since there may be links that stand still.
  */
 static void hand_over(struct omerta_tunnel *tun, struct sk_buff *skb)
 {
@@ -192,15 +195,25 @@ static void hand_over(struct omerta_tunnel *tun, struct sk_buff *skb)
 		mod_delayed_work_on(helper, helpers, &tun->txq.work, 0);
 }
 
+/* Begin or cease to help senders. */
+static void update_helped(struct omerta_tunnel *tun)
+{
+	if (tun->txq.quick)
+		tun->txq.late = 0;
+	if (tun->txq.quick >= QUICK_ENOUGH)
+		tun->txq.helped = true;
+	/* Lest senders overtake the helper. */
+	else if (!tun->txq.quick && tun->txq.helped &&
+		 (tun->txq.late++ >= LATE_MAX || !charged(tun)))
+		forget_helper(tun);
+}
+
 /* Whether packets come so quickly that senders are helped. */
 static bool is_helped(struct omerta_tunnel *tun)
 {
 	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
 
-	if (tun->txq.quick >= QUICK_ENOUGH)
-		tun->txq.helped = true;
-	else if (!tun->txq.quick && tun->txq.helped)
-		forget_helper(tun);
+	update_helped(tun);
 	if (!tun->txq.helped || READ_ONCE(tun->policy) == OMERTA_POLICY_INLINE)
 		return false;
 	/* What comes past the qdisc could not wait there. */

@@ -19,6 +19,7 @@ struct omerta_tunnel;
  * @cpu: who sent the last
  * @quick: grows with packets that come soon after another
  * @own: packets in a row of which @helper is the sender
+ * @late: packets in a row that came late, since @quick is 0
  * @helped: senders leave packets to @helper
  * @helper: a CPU, or -1; read without lock
  * @handed: the queue stands until @work wakes it; read without lock
@@ -37,6 +38,7 @@ struct omerta_txq {
 	int cpu;
 	unsigned int quick;
 	unsigned int own;
+	unsigned int late;
 	bool helped;
 	int helper;
 	bool handed;

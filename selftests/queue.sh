@@ -294,7 +294,9 @@ test_quick_sender() {
 	pings a 10.9.0.2
 	# So that they do not wait for the link, together
 	on a tee /sys/class/net/omr0/queues/tx-0/byte_queue_limits/limit_min <<<100000000
-	less_than 1900 forwarded
+	# An emulator may stop a CPU for longer than others wait for it.
+	less_than 1900 forwarded || less_than 1900 forwarded ||
+		less_than 1900 forwarded
 	on a omertactl link set omr0 policy inline
 	is 2000 forwarded
 	echo "$before" >"$backlog"
