@@ -75,13 +75,14 @@ for _ in range(int(sys.argv[1])):
 # watch_events NS [SECONDS]: into $DIR/events; the watcher ends when none came for
 # so long.
 watch_events() {
-	bg "$1" ./nl.py events "${2:-$WAIT}" >"$DIR/events"
+	bg "$1" ./nl.py events "${2:-$((5 * WAIT))}" >"$DIR/events"
 	await grep -q listening "$DIR/events"
 }
 
 # saw LINE...: exactly these events
 saw() {
-	await is "$(printf '%s\n' listening "$@")" cat "$DIR/events"
+	await is "$(printf '%s\n' listening "$@")" cat "$DIR/events" ||
+		{ cat "$DIR/events"; return 1; }
 }
 
 half_made() {
