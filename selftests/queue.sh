@@ -50,13 +50,14 @@ test_full_queue() {
 }
 
 # What the outer link cannot take waits in the device's qdisc, which lets others
-# pass. In the link's own queue there is room for 16 seconds.
+# pass. In the link's own queue there is room for 33 seconds.
 test_pings_beside_bulk() {
 	make_both
-	fill 2mbit
+	# Emulators can fill it.
+	fill 1mbit
 	on a ping -c 10 -i 0.2 -w "$WAIT" 10.9.0.2 | tee "$DIR/pings"
 	# shellcheck disable=SC2016 # awk's
-	less_than 1500 awk -F / '/^rtt/ { print int($5) }' "$DIR/pings"
+	less_than 3000 awk -F / '/^rtt/ { print int($5) }' "$DIR/pings"
 }
 
 # at_once ADDRESS: a peer can be reached without delay.
