@@ -12,6 +12,13 @@
 #else
 #include <asm/unaligned.h>
 #endif
+/* Not to be included anywhere else: x86's does not bear it twice. */
+#include <asm/simd.h>
+#ifdef OMERTA_HAVE_CRYPTO_UTILS_H
+#include <crypto/utils.h>
+#else
+#include <crypto/algapi.h>
+#endif
 #include <linux/slab.h>
 
 #ifndef kzalloc_obj
@@ -21,11 +28,14 @@
 /* The leaves, which are built in user space as well, want no more than that. */
 #ifdef __KERNEL__
 
-#ifdef OMERTA_HAVE_CRYPTO_UTILS_H
-#include <crypto/utils.h>
-#else
-#include <crypto/algapi.h>
+#if defined(CONFIG_ARM64)
+#include <asm/cpufeature.h>
+#include <asm/neon.h>
+#elif defined(CONFIG_X86_64)
+#include <asm/cpufeature.h>
+#include <asm/fpu/api.h>
 #endif
+#include <crypto/chacha.h>
 #include <linux/netdevice.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
@@ -58,6 +68,45 @@
 static inline void page_pool_ref_page(struct page *page)
 {
 }
+#endif
+
+/* Only arm64 has one so far. It is not to be left but at its end. */
+#ifndef scoped_ksimd
+#if defined(CONFIG_ARM64)
+#define omerta_simd_begin()	kernel_neon_begin()
+#define omerta_simd_end()	kernel_neon_end()
+#elif defined(CONFIG_X86_64)
+#define omerta_simd_begin()	kernel_fpu_begin()
+#define omerta_simd_end()	kernel_fpu_end()
+#else
+#define omerta_simd_begin()	((void)0)
+#define omerta_simd_end()	((void)0)
+#endif
+#define scoped_ksimd()							\
+	for (bool once = (omerta_simd_begin(), true); once;		\
+	     omerta_simd_end(), once = false)
+#endif
+
+#ifndef OMERTA_HAVE_CHACHA_STATE
+struct chacha_state {
+	/* Some kernels would move it to there. */
+	u32 x[CHACHA_STATE_WORDS] __aligned(16);
+};
+
+static inline void omerta_chacha_init(struct chacha_state *state,
+				      const u32 *key, const u8 *iv)
+{
+	chacha_init(state->x, key, iv);
+}
+
+static inline void omerta_chacha20_crypt(struct chacha_state *state, u8 *dst,
+					 const u8 *src, unsigned int bytes)
+{
+	chacha20_crypt(state->x, dst, src, bytes);
+}
+
+#define chacha_init		omerta_chacha_init
+#define chacha20_crypt		omerta_chacha20_crypt
 #endif
 
 #ifndef OMERTA_HAVE_WQ_PERCPU

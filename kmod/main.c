@@ -13,12 +13,14 @@
 #include "device.h"
 #include "fingerprint.h"
 #include "netlink.h"
+#include "polykey.h"
 #include "txq.h"
 
 static int __init omerta_init(void)
 {
 	int err;
 
+	omerta_polykey_load();
 	err = omerta_buf_init();
 	if (err)
 		return err;

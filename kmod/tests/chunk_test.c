@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wire.h and chunk.c: nonces, and lists of chunks sealed and opened.
+ * wire.h, chunk.c and polykey.c: nonces, and lists of chunks sealed and opened, with
+ * one-time keys of the library and of each instruction set that this machine has.
  */
+#include <linux/export.h>
+#undef EXPORT_SYMBOL_GPL
+#define EXPORT_SYMBOL_GPL(sym)	/* That is what the module does. */
+
 #include "../chunk.c"
+#include "../polykey.c"
 
 #include <linux/string.h>
 
@@ -150,8 +156,42 @@ static void random_list(struct test_rng *rng, struct omerta_chunk *list,
 	}
 }
 
+/* Runs @check with the library, then with each instruction set. */
+static void with_each_isa(struct kunit *test, void (*check)(struct kunit *test))
+{
+	const struct isa *isa, *best = chosen;
+
+	chosen = NULL;
+	check(test);
+	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++) {
+		if (!isa->has())
+			continue;
+		chosen = isa;
+		check(test);
+	}
+	chosen = best;
+}
+
+static void makes_nothing(struct omerta_polykeys *keys, unsigned int first)
+{
+}
+
+/* Catches: a self-test that lets wrong keys pass, or right ones not. */
+static void self_test(struct kunit *test)
+{
+	const struct isa bad = { "bad", NULL, makes_nothing, 4, 1 };
+	const struct isa *isa;
+
+	KUNIT_EXPECT_FALSE(test, works(&bad));
+	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++)
+		if (isa->has())
+			KUNIT_EXPECT_TRUE_MSG(test, works(isa), "%s", isa->name);
+	/* Every CPU that we run on has one. */
+	KUNIT_EXPECT_NOT_NULL(test, chosen);
+}
+
 /* Catches: an engine that mixes up the lanes of a list. */
-static void list_as_singles(struct kunit *test)
+static void one_list_as_singles(struct kunit *test)
 {
 	struct test_rng rng = TEST_RNG(1);
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
@@ -166,6 +206,7 @@ static void list_as_singles(struct kunit *test)
 		test_random(&rng, secret, sizeof(secret));
 		test_pattern(plain, 600 * OMERTA_CHUNK_LIST, round);
 		random_list(&rng, list, n, plain, sealed);
+		list[0].len = round % 3 ? list[0].len : 0;
 		omerta_chunk_seal(list, n, secret);
 		for (i = 0; i < n; i++) {
 			chacha20poly1305_encrypt(one, list[i].plain,
@@ -186,8 +227,100 @@ static void list_as_singles(struct kunit *test)
 	}
 }
 
+static void list_as_singles(struct kunit *test)
+{
+	with_each_isa(test, one_list_as_singles);
+}
+
+static bool forgotten(struct omerta_chunk_keys *keys)
+{
+	omerta_chunk_keys_wipe(keys);
+	return !keys->n && !keys->made &&
+	       !memchr_inv(keys->poly.secret, 0, sizeof(keys->poly.secret)) &&
+	       !memchr_inv(keys->poly.word, 0, sizeof(keys->poly.word));
+}
+
+/*
+ * Catches: a chunk that is opened with another one's key, keys that are not made
+ * together, or not forgotten.
+ */
+static void one_list_in_two(struct kunit *test)
+{
+	struct test_rng rng = TEST_RNG(3);
+	struct omerta_chunk_keys *keys = kunit_kzalloc(test, sizeof(*keys),
+						       GFP_KERNEL);
+	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	u8 *plain = test_edge(test, SLOT_PLAIN, 600 * OMERTA_CHUNK_LIST);
+	u8 *sealed = test_edge(test, SLOT_SEALED, 616 * OMERTA_CHUNK_LIST);
+	u8 secret[OMERTA_SECRET_LEN];
+	unsigned int n, first;
+
+	KUNIT_ASSERT_NOT_NULL(test, keys);
+	test_random(&rng, secret, sizeof(secret));
+	for (n = 1; n <= OMERTA_CHUNK_LIST; n++) {
+		random_list(&rng, list, n, plain, sealed);
+		omerta_chunk_seal(list, n, secret);
+		add_all(keys, list, n);
+		omerta_chunk_keys_make(keys, secret);
+		KUNIT_EXPECT_EQ_MSG(test, keys->made,
+				    chosen && n >= chosen->least, "%u", n);
+		first = test_below(&rng, n + 1);
+		KUNIT_EXPECT_TRUE_MSG(test,
+				      omerta_chunk_open_with(keys, 0, list,
+							     first),
+				      "%u of %u", first, n);
+		KUNIT_EXPECT_TRUE_MSG(test,
+				      omerta_chunk_open_with(keys, first,
+							     list + first,
+							     n - first),
+				      "behind %u of %u", first, n);
+		KUNIT_EXPECT_TRUE_MSG(test, forgotten(keys), "%u", n);
+	}
+}
+
+static void list_in_two(struct kunit *test)
+{
+	with_each_isa(test, one_list_in_two);
+}
+
+/* Catches: plaintext that is overwritten before it is read. */
+static void one_list_in_place(struct kunit *test)
+{
+	struct test_rng rng = TEST_RNG(4);
+	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	u8 *plain = test_edge(test, SLOT_PLAIN, 600 * OMERTA_CHUNK_LIST);
+	u8 *sealed = test_edge(test, SLOT_SEALED, 616 * OMERTA_CHUNK_LIST);
+	u8 *there = test_edge(test, 2, 616 * OMERTA_CHUNK_LIST);
+	u8 secret[OMERTA_SECRET_LEN];
+	unsigned int n, i;
+
+	test_random(&rng, secret, sizeof(secret));
+	test_random(&rng, plain, 600 * OMERTA_CHUNK_LIST);
+	for (n = 1; n <= OMERTA_CHUNK_LIST; n++) {
+		random_list(&rng, list, n, plain, sealed);
+		omerta_chunk_seal(list, n, secret);
+		for (i = 0; i < n; i++) {
+			u8 *at = there + (list[i].sealed - sealed);
+
+			memcpy(at, list[i].plain, list[i].len);
+			list[i].plain = at;
+			list[i].sealed = at;
+		}
+		omerta_chunk_seal(list, n, secret);
+		i = list[n - 1].sealed - there + list[n - 1].len + OMERTA_TAG_LEN;
+		KUNIT_ASSERT_MEMEQ_MSG(test, there, sealed, i, "%u", n);
+		KUNIT_EXPECT_TRUE(test, omerta_chunk_open(list, n, secret));
+		KUNIT_EXPECT_MEMEQ_MSG(test, there, plain, list[0].len, "%u", n);
+	}
+}
+
+static void list_in_place(struct kunit *test)
+{
+	with_each_isa(test, one_list_in_place);
+}
+
 /* Catches: one bad chunk overlooked, or its plaintext written all the same. */
-static void one_bad_in_list(struct kunit *test)
+static void bad_in_list(struct kunit *test)
 {
 	struct test_rng rng = TEST_RNG(2);
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
@@ -219,6 +352,11 @@ static void one_bad_in_list(struct kunit *test)
 		}
 		KUNIT_ASSERT_TRUE(test, omerta_chunk_open(list, n, secret));
 	}
+}
+
+static void one_bad_in_list(struct kunit *test)
+{
+	with_each_isa(test, bad_in_list);
 }
 
 /* Catches: a chunk that opens under another nonce or another secret. */
@@ -257,15 +395,25 @@ static struct kunit_case chunk_cases[] = {
 	KUNIT_CASE(wycheproof),
 	KUNIT_CASE(poly1305_edges),
 	KUNIT_CASE(every_length),
+	KUNIT_CASE(self_test),
 	KUNIT_CASE(list_as_singles),
+	KUNIT_CASE(list_in_two),
+	KUNIT_CASE(list_in_place),
 	KUNIT_CASE(one_bad_in_list),
 	KUNIT_CASE(bound_to_nonce_and_secret),
 	KUNIT_CASE(engine_name),
 	{}
 };
 
+static int chunk_init(struct kunit *test)
+{
+	omerta_polykey_load();
+	return 0;
+}
+
 struct kunit_suite omerta_chunk_suite = {
 	.name = "omerta_chunk",
+	.init = chunk_init,
 	.exit = test_exit,
 	.test_cases = chunk_cases,
 };

@@ -53,7 +53,7 @@ copy_sources() {
 	local to=${*: -1}
 
 	(cd "$TOP_DIR" && find "${@:1:$#-1}" \( -name '*.[ch]' -o -name Kbuild -o \
-		-name Makefile -o -name '*.probes' -o -name '*.sh' \) ! -name '*.mod.c' -print0 |
+		-name Makefile -o -name '*.mk' -o -name '*.probes' -o -name '*.sh' \) ! -name '*.mod.c' -print0 |
 		xargs -0 cp -pu --parents -t "$to")
 }
 
@@ -61,7 +61,7 @@ copy_sources() {
 copy_tree() {
 	copy_sources kmod include tools selftests "$1"
 	(cd "$TOP_DIR" && cp -r --parents -t "$1" debian Documentation Makefile dkms.conf \
-		README.md COPYING tools/omertactl/completion selftests/vm/vm.mk)
+		README.md COPYING tools/omertactl/completion)
 }
 
 # pack_cpio DIR: an initramfs archive of what is below DIR, to stdout.

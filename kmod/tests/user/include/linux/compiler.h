@@ -2,6 +2,11 @@
 #ifndef _OMERTA_USER_COMPILER_H
 #define _OMERTA_USER_COMPILER_H
 
+#undef __always_inline
+#define __always_inline	inline __attribute__((__always_inline__))
+#define __read_mostly
+#define noinline_for_stack	__attribute__((__noinline__))
+#define OPTIMIZER_HIDE_VAR(v)	__asm__("" : "=r" (v) : "0" (v))
 #define __packed		__attribute__((__packed__))
 #define __printf(a, b)		__attribute__((__format__(printf, a, b)))
 #define __must_check		__attribute__((__warn_unused_result__))

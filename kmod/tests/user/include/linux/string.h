@@ -6,6 +6,8 @@
 
 #include <linux/types.h>
 
+#define memzero_explicit(p, n)	explicit_bzero(p, n)
+
 /* The first byte that is not @c, or NULL. */
 static inline void *memchr_inv(const void *p, int c, size_t n)
 {

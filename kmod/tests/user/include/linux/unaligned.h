@@ -19,6 +19,20 @@ static inline void be_store(u8 *p, u64 v, unsigned int n)
 		p[--n] = v;
 }
 
+static inline u32 le32_load(const u8 *p)
+{
+	return p[0] | p[1] << 8 | p[2] << 16 | (u32)p[3] << 24;
+}
+
+static inline void le_store(u8 *p, u64 v, unsigned int n)
+{
+	for (; n--; v >>= 8)
+		*p++ = v;
+}
+
+#define get_unaligned_le32(p)		le32_load((const u8 *)(p))
+#define put_unaligned_le32(v, p)	le_store((u8 *)(p), v, 4)
+#define put_unaligned_le64(v, p)	le_store((u8 *)(p), v, 8)
 #define get_unaligned_be16(p)		((u16)be_load((const u8 *)(p), 2))
 #define get_unaligned_be32(p)		((u32)be_load((const u8 *)(p), 4))
 #define get_unaligned_be64(p)		be_load((const u8 *)(p), 8)
