@@ -68,6 +68,65 @@ struct place {
 	bool merge;
 };
 
+/**
+ * struct ahead - keys for the chunks of several records
+ * @keys: they
+ * @at: where those of the record in hand begin
+ * @end: the record after the last that has some
+ * @secret: the key's receive secret
+ */
+struct ahead {
+	struct omerta_chunk_keys keys;
+	unsigned int at;
+	unsigned int end;
+	const u8 *secret;
+};
+
+/* As many records from @i on as have room; none if the first has too many chunks. */
+static void look_ahead(struct ahead *ahead, const struct omerta_rx_burst *burst,
+		       unsigned int i, unsigned int end)
+{
+	struct omerta_chunk_keys *keys = &ahead->keys;
+	unsigned int c;
+
+	omerta_chunk_keys_wipe(keys);
+	for (; i < end; i++) {
+		const struct omerta_layout *l = omerta_rx_layout(burst, i);
+		u64 counter = burst->rec[i].counter;
+
+		if (keys->n + l->n_chunks > OMERTA_CHUNK_LIST)
+			break;
+		for (c = 0; c < l->n_chunks; c++)
+			omerta_chunk_keys_add(keys,
+					      omerta_nonce(counter, c,
+							   c + 1 == l->n_chunks));
+	}
+	omerta_chunk_keys_make(keys, ahead->secret);
+	ahead->at = 0;
+	ahead->end = i;
+}
+
+/* As omerta_rx_open_chunks(), with the keys. */
+static noinline_for_stack bool
+open_ahead(const struct ahead *ahead, const struct omerta_rx_record *rec,
+	   const struct omerta_layout *l, u8 *plain, unsigned int i,
+	   unsigned int end)
+{
+	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	unsigned int n, first = ahead->at + i;
+
+	if (!ahead->keys.made)
+		return omerta_rx_open_chunks(rec, l, ahead->secret, plain, i,
+					     end);
+	for (n = 0; i < end; i++, n++) {
+		list[n].plain = plain;
+		/* It is not written to. */
+		list[n].sealed = (u8 *)rec->wire;
+		omerta_record_chunk(l, rec->counter, i, &list[n]);
+	}
+	return omerta_chunk_open_with(&ahead->keys, first, list, n);
+}
+
 /* A packet that continues those before: only its payload is of use. */
 static void join(struct omerta_rx_record *rec, struct place *p, u32 payload)
 {
@@ -95,14 +154,15 @@ static void begin(struct omerta_rx_record *rec, struct place *p)
 
 /* Open the chunks behind the first and see what is in the record. */
 static void open_rest(struct omerta_rx_record *rec,
-		      const struct omerta_layout *l, const u8 *secret)
+		      const struct omerta_layout *l, const struct ahead *ahead)
 {
-	if (omerta_rx_open_chunks(rec, l, secret, rec->at, 1, l->n_chunks))
+	if (l->n_chunks == 1 ||
+	    open_ahead(ahead, rec, l, rec->at, 1, l->n_chunks))
 		omerta_rx_check(rec, l);
 }
 
 static void open_record(struct omerta_rx_record *rec,
-			const struct omerta_layout *l, const u8 *secret,
+			const struct omerta_layout *l, struct ahead *ahead,
 			struct place *p)
 {
 	u32 first = min(l->plain_len, omerta_chunk_size(l->class));
@@ -113,7 +173,7 @@ static void open_record(struct omerta_rx_record *rec,
 
 	rec->why = OMERTA_DROP_RX_DROP_AUTH;
 	memcpy(saved, at, over);
-	if (!omerta_rx_open_chunks(rec, l, secret, at, 0, 1)) {
+	if (!open_ahead(ahead, rec, l, at, 0, 1)) {
 		p->m.open = false;
 		return;
 	}
@@ -125,7 +185,7 @@ static void open_record(struct omerta_rx_record *rec,
 		over = 0;
 	}
 	rec->at = at;
-	open_rest(rec, l, secret);
+	open_rest(rec, l, ahead);
 	if (rec->why < 0 && payload)
 		join(rec, p, payload);
 	else
@@ -145,20 +205,25 @@ void omerta_rx_open(struct omerta_rx_burst *burst, unsigned int i,
 		    unsigned int end)
 {
 	struct place p = { .fresh = true, .merge = burst->merge };
+	struct ahead ahead = { .secret = burst->key->rx_secret, .end = i };
 
 	p.pos = omerta_buf_piece(&burst->buf, i);
 	for (; i < end; i++) {
 		struct omerta_rx_record *rec = &burst->rec[i];
+		const struct omerta_layout *l = omerta_rx_layout(burst, i);
 		const u8 *pos = p.pos;
 
+		if (i >= ahead.end)
+			look_ahead(&ahead, burst, i, end);
 		if (!(i % burst->buf.per_block)) {
 			p.pos = omerta_buf_piece(&burst->buf, i);
 			pos = p.pos;
 			p.fresh = true;
 		}
-		open_record(rec, omerta_rx_layout(burst, i),
-			    burst->key->rx_secret, &p);
+		open_record(rec, l, &ahead, &p);
+		ahead.at += l->n_chunks;
 		if (p.pos != pos)
 			p.fresh = false;
 	}
+	omerta_chunk_keys_wipe(&ahead.keys);
 }
