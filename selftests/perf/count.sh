@@ -50,7 +50,8 @@ counted() {
 
 # cost LENGTH CHUNK-SIZE PAYLOAD: of sealing and opening such a packet of TCP
 cost() {
-	modprobe -r omerta_cost 2>/dev/null || :
+	# Not with modprobe, which would remove omerta too.
+	rmmod omerta_cost 2>/dev/null || :
 	dmesg -C
 	modprobe omerta_cost
 	dmesg | awk -v "l=$1" -v "s=$2" -v "p=$3" \
