@@ -116,7 +116,9 @@ set_qemu() {
 	accel=(-accel "tcg,thread=$thread" -cpu "$cpu")
 	if [[ -n $COUNT ]]; then
 		CPUS=1 KARGS+=' nokaslr norandmaps'
-		[[ $ARCH != amd64 ]] || cpu=max
+		# To QEMU each byte of "rep movsb" is an instruction. Without these two
+		# flags the kernel copies words.
+		[[ $ARCH != amd64 ]] || cpu=max,-erms,-fsrm
 		accel=(-accel tcg -icount 'shift=0,sleep=off' -cpu "$cpu" -seed 1
 			-rtc 'base=2026-01-01T00:00:00,clock=vm')
 	elif kvm_works; then
