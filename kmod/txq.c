@@ -302,9 +302,14 @@ void omerta_txq_end(struct omerta_tunnel *tun)
  */
 void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 {
+	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+
 	if (!bytes)
 		return;
-	netdev_tx_sent_queue(netdev_get_tx_queue(tun->dev, 0), bytes);
+	netdev_tx_sent_queue(txq, bytes);
+	/* It is the outer link that is slow: a helper would wait for it, too. */
+	if (test_bit(__QUEUE_STATE_STACK_XOFF, &txq->state))
+		tun->txq.quick = 0;
 	/* Pairs with through(). */
 	smp_store_release(&tun->txq.sent, tun->txq.sent + bytes);
 	if (unlikely(charged(tun) > OMERTA_SOCKET_BUFFER))
