@@ -25,7 +25,7 @@
 #define DEFAULT_MTU		1388
 #define TX_QUEUE_LEN		1000
 /* Handing work over costs more than sealing this much. */
-#define DEFAULT_THRESHOLD	16384
+#define DEFAULT_THRESHOLD	49152
 #define FEATURES		(NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HIGHDMA | \
 				 NETIF_F_HW_CSUM | NETIF_F_TSO | NETIF_F_TSO6 | \
 				 NETIF_F_TSO_ECN | NETIF_F_GSO_UDP_L4)

@@ -15,7 +15,7 @@ declare -A LINK=([a]=to_b [b]=to_a)
 # shellcheck disable=SC2034 # for who sources it
 declare -A ADDRESS=([veth]=192.0.2.2 [wireguard]=10.8.0.2 [omerta]=10.9.0.2)
 # shellcheck disable=SC2034
-DEFAULTS='policy auto percpu-threshold 16384 cpus all batch on df unset'
+DEFAULTS='policy auto percpu-threshold 49152 cpus all batch on df unset'
 
 use_hosts() {
 	on() {
@@ -129,15 +129,21 @@ setup() {
 
 # settle CONTENDER: has omerta's devices do as the contender says.
 settle() {
-	local end settings
+	local end setting gso_max_size
 
 	[[ $1 == omerta* ]] || return 0
-	settings=${1#omerta}
 	for end in a b; do
+		gso_max_size=$(on "$end" ip -d -j link show omr0 | jq '.[0].tso_max_size')
 		# shellcheck disable=SC2086 # words
 		on "$end" omertactl link set omr0 $DEFAULTS
-		# shellcheck disable=SC2086
-		[[ -z $settings ]] || on "$end" omertactl link set omr0 ${settings//[,=]/ }
+		on "$end" ip link set omr0 gso_max_size "$gso_max_size"
+		for setting in $(tr , ' ' <<<"${1#omerta}"); do
+			if [[ $setting == gso_max_size=* ]]; then
+				on "$end" ip link set omr0 gso_max_size "${setting#*=}"
+			else
+				on "$end" omertactl link set omr0 "${setting%%=*}" "${setting#*=}"
+			fi
+		done
 	done
 }
 

@@ -7,7 +7,7 @@
 #						"case_", and ":cut" behind it for an outer
 #						link that takes no super-packets
 # CONTENDERS in the environment chooses whom; "omerta,SETTING=VALUE,..." is omerta with
-# other settings.
+# other settings of omertactl or another gso_max_size.
 # shellcheck disable=SC2317 # the cases are called by name
 set -eu
 shopt -s inherit_errexit
