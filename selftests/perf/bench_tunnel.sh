@@ -12,9 +12,8 @@ set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
 
 BACKENDS=${BACKENDS:-uml icount-x86-64 icount-arm64}
-CASES=${CASES:-tcp-1 tcp-8 tcp-8-back tcp-both cpu udp-64 udp-1300 trip-64-p50 trip-64-p99
-	trip-1024-p50 trip-1024-p99 trip-64-p99-loaded loss tcp-1:cut tcp-8:cut tcp-8-back:cut
-	tcp-both:cut cpu:cut trip-64-p99-loaded:cut loss:cut}
+CASES=${CASES:-$(printf '%s ' {tcp-1,tcp-8,tcp-8-back,tcp-both,cpu,udp-64,udp-1300}{,:cut} \
+	{trip-64-p50,trip-64-p99,trip-1024-p50,trip-1024-p99,trip-64-p99-loaded,loss}{,:cut})}
 COUNTS=${COUNTS:-bulk cipher packet bulk:cut}
 out=$TOP_DIR/build/bench-tunnel
 
