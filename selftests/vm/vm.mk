@@ -36,7 +36,7 @@ matrix:
 
 # A kernel that looks after itself
 check-debug:
-	@GUEST_ONLY=yes CELLS=debug-amd64 TIMEOUT=3600 selftests/vm/check.sh
+	@GUEST_ONLY=yes CELLS=debug-amd64 TIMEOUT=7200 selftests/vm/check.sh
 
 # A kernel that is a process, at the processor's own speed
 uml: vm-deps
