@@ -4,8 +4,10 @@
 
 #include <linux/types.h>
 
-#include "polykey.h"
 #include "wire.h"
+
+/* As many as callers put into one list, so that it fits the stack. */
+#define OMERTA_CHUNK_LIST	16
 
 /**
  * struct omerta_chunk - one chunk to seal or to open
@@ -24,42 +26,20 @@ struct omerta_chunk {
 };
 
 /**
- * struct omerta_chunk_keys - one-time keys of several chunks, made in advance; at
- *			      first zero, then until omerta_chunk_keys_wipe()
- * @secret: the key's secret
+ * omerta_chunk_all() - what omerta_chunk_open() returns when all is well
  * @n: number of chunks
- * @made: they are in @poly; if not, the library makes one for each chunk
- * @poly: the one-time keys
+ *
+ * Return: a bit for each chunk.
  */
-struct omerta_chunk_keys {
-	const u8 *secret;
-	unsigned int n;
-	bool made;
-	struct omerta_polykeys poly;
-};
-
-/**
- * omerta_chunk_keys_add() - want a chunk's one-time key
- * @keys: with less than OMERTA_CHUNK_LIST
- * @nonce: the chunk's
- */
-static inline void omerta_chunk_keys_add(struct omerta_chunk_keys *keys,
-					 u64 nonce)
+static inline u32 omerta_chunk_all(unsigned int n)
 {
-	keys->poly.nonce[0][keys->n] = nonce;
-	keys->poly.nonce[1][keys->n++] = nonce >> 32;
+	return (1U << n) - 1;
 }
 
 void omerta_chunk_seal(const struct omerta_chunk *list, unsigned int n,
 		       const u8 secret[OMERTA_SECRET_LEN]);
-bool omerta_chunk_open(const struct omerta_chunk *list, unsigned int n,
-		       const u8 secret[OMERTA_SECRET_LEN]);
-void omerta_chunk_keys_make(struct omerta_chunk_keys *keys,
-			    const u8 secret[OMERTA_SECRET_LEN]);
-bool omerta_chunk_open_with(const struct omerta_chunk_keys *keys,
-			    unsigned int first, const struct omerta_chunk *list,
-			    unsigned int n);
-void omerta_chunk_keys_wipe(struct omerta_chunk_keys *keys);
+u32 omerta_chunk_open(const struct omerta_chunk *list, unsigned int n,
+		      const u8 secret[OMERTA_SECRET_LEN]);
 const char *omerta_chunk_engine(void);
 
 #endif /* _OMERTA_CHUNK_H */

@@ -35,7 +35,6 @@
 #include <asm/cpufeature.h>
 #include <asm/fpu/api.h>
 #endif
-#include <crypto/chacha.h>
 #include <linux/netdevice.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
@@ -85,28 +84,6 @@ static inline void page_pool_ref_page(struct page *page)
 #define scoped_ksimd()							\
 	for (bool once = (omerta_simd_begin(), true); once;		\
 	     omerta_simd_end(), once = false)
-#endif
-
-#ifndef OMERTA_HAVE_CHACHA_STATE
-struct chacha_state {
-	/* Some kernels would move it to there. */
-	u32 x[CHACHA_STATE_WORDS] __aligned(16);
-};
-
-static inline void omerta_chacha_init(struct chacha_state *state,
-				      const u32 *key, const u8 *iv)
-{
-	chacha_init(state->x, key, iv);
-}
-
-static inline void omerta_chacha20_crypt(struct chacha_state *state, u8 *dst,
-					 const u8 *src, unsigned int bytes)
-{
-	chacha20_crypt(state->x, dst, src, bytes);
-}
-
-#define chacha_init		omerta_chacha_init
-#define chacha20_crypt		omerta_chacha20_crypt
 #endif
 
 #ifndef OMERTA_HAVE_WQ_PERCPU

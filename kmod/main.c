@@ -12,18 +12,20 @@
 #include "buf.h"
 #include "device.h"
 #include "fingerprint.h"
+#include "mb.h"
 #include "netlink.h"
-#include "polykey.h"
 #include "txq.h"
 
 static int __init omerta_init(void)
 {
 	int err;
 
-	omerta_polykey_load();
-	err = omerta_buf_init();
+	err = omerta_mb_load();
 	if (err)
 		return err;
+	err = omerta_buf_init();
+	if (err)
+		goto err_mb;
 	err = omerta_fingerprint_init();
 	if (err)
 		goto err_buf;
@@ -46,6 +48,8 @@ err_fingerprint:
 	omerta_fingerprint_exit();
 err_buf:
 	omerta_buf_exit();
+err_mb:
+	omerta_mb_unload();
 	return err;
 }
 
@@ -56,6 +60,7 @@ static void __exit omerta_exit(void)
 	omerta_txq_unload();
 	omerta_fingerprint_exit();
 	omerta_buf_exit();
+	omerta_mb_unload();
 }
 
 module_init(omerta_init);

@@ -219,26 +219,25 @@ static enum omerta_drop no_record(const u8 *p, u32 len)
 }
 
 /*
- * Open the only record of a burst, or begin to. The first chunk is opened here
- * in any case, so that a forged record costs no more than that.
+ * Open the only record of a burst, or begin to: a forged one does not get to other
+ * CPUs.
  */
 static bool open_single(struct omerta_tunnel *tun,
 			struct omerta_rx_burst *burst)
 {
-	unsigned int rest = burst->last.n_chunks - 1, runs = 1;
+	unsigned int chunks = burst->last.n_chunks, runs = 1;
 
+	if (chunks > 1)
+		runs = omerta_tunnel_split(tun, burst->last.plain_len,
+					   chunks - 1);
 	burst->bad = !omerta_rx_open_chunks(&burst->rec[0], &burst->last,
 					    burst->key->rx_secret,
-					    burst->buf.block[0], 0, 1);
-	if (burst->bad)
+					    burst->buf.block[0], 0,
+					    runs > 1 ? 1 : chunks);
+	if (burst->bad || runs == 1)
 		return true;
-	if (rest)
-		runs = omerta_tunnel_split(tun, burst->last.plain_len, rest);
-	omerta_job_init(&burst->job, rest, runs);
-	if (runs > 1)
-		return false;
-	open_run(&burst->job, 0, rest);
-	return true;
+	omerta_job_init(&burst->job, chunks - 1, runs);
+	return false;
 }
 
 /* Open a burst here, or begin to; returns whether it is through. */

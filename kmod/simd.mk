@@ -2,14 +2,27 @@
 # Which files use vector registers, and their flags: no more than each needs, as a
 # kernel may be built for the CPU that builds it. None of their functions runs without
 # scoped_ksimd().
-simd-objs-$(CONFIG_X86_64) := polykey_avx512vl.o polykey_avx2.o polykey_sse2.o
-simd-objs-$(CONFIG_ARM64) := polykey_neon.o
-simd-objs := $(simd-objs-y)
+simd-$(CONFIG_X86_64) := avx512ifma avx512vl avx2 ssse3 sse2
+simd-$(CONFIG_ARM64) := neon
+simd-objs := $(simd-y:%=mb_%.o)
 
-CFLAGS_REMOVE_polykey_sse2.o := -mno-sse -mno-sse2 -msoft-float
-CFLAGS_polykey_sse2.o := -msse2
-CFLAGS_REMOVE_polykey_avx2.o := -mno-sse -mno-sse2 -mno-avx -msoft-float
-CFLAGS_polykey_avx2.o := -mavx2 -mno-avx512f
-CFLAGS_REMOVE_polykey_avx512vl.o := -mno-sse -mno-sse2 -mno-avx -msoft-float
-CFLAGS_polykey_avx512vl.o := -mavx512f -mavx512vl -mprefer-vector-width=256
-CFLAGS_REMOVE_polykey_neon.o := -mgeneral-regs-only
+simd-off := -mno-sse -mno-sse2 -mno-avx -msoft-float
+simd-avx512 := -mavx512f -mavx512vl
+
+CFLAGS_REMOVE_mb_sse2.o := $(simd-off)
+CFLAGS_mb_sse2.o := -msse2 -mno-ssse3
+CFLAGS_REMOVE_mb_ssse3.o := $(simd-off)
+CFLAGS_mb_ssse3.o := -mssse3 -mno-avx
+CFLAGS_REMOVE_mb_avx2.o := $(simd-off)
+CFLAGS_mb_avx2.o := -mavx2 -mno-avx512f
+CFLAGS_REMOVE_mb_avx512vl.o := $(simd-off)
+CFLAGS_mb_avx512vl.o := $(simd-avx512) -mprefer-vector-width=256
+CFLAGS_REMOVE_mb_avx512ifma.o := $(simd-off)
+CFLAGS_mb_avx512ifma.o := $(simd-avx512) -mavx512ifma
+CFLAGS_REMOVE_mb_neon.o := -mgeneral-regs-only
+
+# Checks would keep vectors in memory, and their guards need more stack than there is.
+# All indices and shifts are constants; addresses are checked in user space, by the leaf
+# tests with the address sanitizer.
+$(foreach o,$(simd-objs),$(eval UBSAN_SANITIZE_$(o) := n))
+$(foreach o,$(simd-objs),$(eval KASAN_SANITIZE_$(o) := n))

@@ -71,4 +71,15 @@ static inline u64 omerta_nonce(u64 counter, unsigned int index, bool last)
 	return counter << 8 | (u64)last << 7 | index;
 }
 
+/**
+ * omerta_nonce_index() - position of a chunk in its record
+ * @nonce: from omerta_nonce()
+ *
+ * Return: the position, from 0.
+ */
+static inline unsigned int omerta_nonce_index(u64 nonce)
+{
+	return nonce & 0x7f;
+}
+
 #endif /* _OMERTA_WIRE_H */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wire.h, chunk.c and polykey.c: nonces, and lists of chunks sealed and opened, with
- * one-time keys of the library and of each instruction set that this machine has.
+ * wire.h, chunk.c and mb.c: nonces, and lists of chunks sealed and opened, by the
+ * library and with each instruction set that this machine has.
  */
 #include <linux/export.h>
 #undef EXPORT_SYMBOL_GPL
 #define EXPORT_SYMBOL_GPL(sym)	/* That is what the module does. */
 
 #include "../chunk.c"
-#include "../polykey.c"
+#include "../mb.c"
 
 #include <linux/string.h>
 
@@ -172,21 +172,42 @@ static void with_each_isa(struct kunit *test, void (*check)(struct kunit *test))
 	chosen = best;
 }
 
-static void makes_nothing(struct omerta_polykeys *keys, unsigned int first)
+static void does_nothing(struct omerta_mb *mb, const struct omerta_chunk *list,
+			 unsigned int n)
 {
 }
 
-/* Catches: a self-test that lets wrong keys pass, or right ones not. */
+static void crypts_nothing(struct omerta_mb *mb, const struct omerta_chunk *list,
+			   unsigned int n, bool open)
+{
+}
+
+/* Catches: a self-test that lets a wrong engine pass, or a right one not. */
 static void self_test(struct kunit *test)
 {
-	const struct isa bad = { "bad", NULL, makes_nothing, 4, 1 };
+	struct check *check = kunit_kzalloc(test, sizeof(*check), GFP_KERNEL);
 	const struct isa *isa;
+	struct isa bad;
 
-	KUNIT_EXPECT_FALSE(test, works(&bad));
-	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++)
-		if (isa->has())
-			KUNIT_EXPECT_TRUE_MSG(test, works(isa), "%s", isa->name);
+	KUNIT_ASSERT_NOT_NULL(test, check);
+	KUNIT_EXPECT_TRUE(test, library_works(check));
+	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++) {
+		if (!isa->has())
+			continue;
+		KUNIT_EXPECT_TRUE_MSG(test, works(isa, check), "%s", isa->name);
+		bad = *isa;
+		bad.keys = does_nothing;
+		KUNIT_EXPECT_FALSE_MSG(test, works(&bad, check), "%s", isa->name);
+		bad = *isa;
+		bad.tags = does_nothing;
+		KUNIT_EXPECT_FALSE_MSG(test, works(&bad, check), "%s", isa->name);
+		bad = *isa;
+		bad.crypt = crypts_nothing;
+		KUNIT_EXPECT_FALSE_MSG(test, works(&bad, check), "%s", isa->name);
+	}
 	/* Every CPU that we run on has one. */
+	omerta_mb_unload();
+	KUNIT_EXPECT_EQ(test, omerta_mb_load(), 0);
 	KUNIT_EXPECT_NOT_NULL(test, chosen);
 }
 
@@ -217,7 +238,8 @@ static void one_list_as_singles(struct kunit *test)
 					       "chunk %u of %u", i, n);
 		}
 		memset(plain, FILL, 600 * OMERTA_CHUNK_LIST);
-		KUNIT_ASSERT_TRUE(test, omerta_chunk_open(list, n, secret));
+		KUNIT_ASSERT_EQ(test, omerta_chunk_open(list, n, secret),
+				omerta_chunk_all(n));
 		test_pattern(sealed, 600 * OMERTA_CHUNK_LIST, round);
 		for (i = 0; i < n; i++)
 			KUNIT_ASSERT_MEMEQ(test, list[i].plain,
@@ -232,55 +254,82 @@ static void list_as_singles(struct kunit *test)
 	with_each_isa(test, one_list_as_singles);
 }
 
-static bool forgotten(struct omerta_chunk_keys *keys)
+/* Catches: as the two of lone chunks, in each lane of an engine. */
+static void one_edges_in_list(struct kunit *test)
 {
-	omerta_chunk_keys_wipe(keys);
-	return !keys->n && !keys->made &&
-	       !memchr_inv(keys->poly.secret, 0, sizeof(keys->poly.secret)) &&
-	       !memchr_inv(keys->poly.word, 0, sizeof(keys->poly.word));
-}
-
-/*
- * Catches: a chunk that is opened with another one's key, keys that are not made
- * together, or not forgotten.
- */
-static void one_list_in_two(struct kunit *test)
-{
-	struct test_rng rng = TEST_RNG(3);
-	struct omerta_chunk_keys *keys = kunit_kzalloc(test, sizeof(*keys),
-						       GFP_KERNEL);
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
-	u8 *plain = test_edge(test, SLOT_PLAIN, 600 * OMERTA_CHUNK_LIST);
-	u8 *sealed = test_edge(test, SLOT_SEALED, 616 * OMERTA_CHUNK_LIST);
+	u8 *out = test_edge(test, 2, OMERTA_CHUNK_LIST *
+				     (VEC_EDGE_LEN + OMERTA_TAG_LEN));
 	u8 secret[OMERTA_SECRET_LEN];
-	unsigned int n, first;
+	unsigned int i, n;
 
-	KUNIT_ASSERT_NOT_NULL(test, keys);
-	test_random(&rng, secret, sizeof(secret));
-	for (n = 1; n <= OMERTA_CHUNK_LIST; n++) {
-		random_list(&rng, list, n, plain, sealed);
-		omerta_chunk_seal(list, n, secret);
-		add_all(keys, list, n);
-		omerta_chunk_keys_make(keys, secret);
-		KUNIT_EXPECT_EQ_MSG(test, keys->made,
-				    chosen && n >= chosen->least, "%u", n);
-		first = test_below(&rng, n + 1);
-		KUNIT_EXPECT_TRUE_MSG(test,
-				      omerta_chunk_open_with(keys, 0, list,
-							     first),
-				      "%u of %u", first, n);
-		KUNIT_EXPECT_TRUE_MSG(test,
-				      omerta_chunk_open_with(keys, first,
-							     list + first,
-							     n - first),
-				      "behind %u of %u", first, n);
-		KUNIT_EXPECT_TRUE_MSG(test, forgotten(keys), "%u", n);
+	for (i = 0; i < ARRAY_SIZE(vec_edges); i++) {
+		const struct vec_edge *v = &vec_edges[i];
+
+		test_pattern(secret, sizeof(secret), v->seed);
+		for (n = 0; n < OMERTA_CHUNK_LIST; n++) {
+			list[n].plain = (u8 *)v->plain;
+			list[n].sealed = out + n * (v->len + OMERTA_TAG_LEN);
+			list[n].nonce = v->nonce;
+			list[n].len = v->len;
+		}
+		omerta_chunk_seal(list, OMERTA_CHUNK_LIST, secret);
+		for (n = 0; n < OMERTA_CHUNK_LIST; n++) {
+			KUNIT_EXPECT_MEMEQ_MSG(test, list[n].sealed, v->sealed,
+					       v->len + OMERTA_TAG_LEN,
+					       "edge %u in lane %u", i, n);
+			list[n].plain = list[n].sealed;
+		}
+		KUNIT_EXPECT_EQ(test, omerta_chunk_open(list, n, secret),
+				omerta_chunk_all(n));
 	}
 }
 
-static void list_in_two(struct kunit *test)
+static void edges_in_list(struct kunit *test)
 {
-	with_each_isa(test, one_list_in_two);
+	with_each_isa(test, one_edges_in_list);
+}
+
+static void one_lengths_in_list(struct kunit *test)
+{
+	u8 *plain = test_edge(test, SLOT_PLAIN, 4 * LONG_CHUNK);
+	u8 *sealed = test_edge(test, SLOT_SEALED,
+			       4 * (LONG_CHUNK + OMERTA_TAG_LEN));
+	u8 *want = test_edge(test, 2, LONG_CHUNK + OMERTA_TAG_LEN);
+	u8 secret[OMERTA_SECRET_LEN];
+	struct omerta_chunk list[4];
+	u32 len, room;
+	int i;
+
+	test_pattern(secret, sizeof(secret), 1);
+	test_pattern(plain, 4 * LONG_CHUNK, 2);
+	for (len = 0; len < GO_BYTES / 2; len += TEST_SCALE(1, 97)) {
+		/* The last ends with the buffer. */
+		room = 4 * LONG_CHUNK;
+		for (i = 3; i >= 0; i--) {
+			list[i].len = i & 1 ? len : len / 16;
+			room -= list[i].len;
+			list[i].plain = plain + room;
+			list[i].sealed = sealed + room + i * OMERTA_TAG_LEN;
+			list[i].nonce = omerta_nonce(len, i, i == 3);
+		}
+		omerta_chunk_seal(list, 4, secret);
+		for (i = 0; i < 4; i++) {
+			chacha20poly1305_encrypt(want, list[i].plain, list[i].len,
+						 NULL, 0, list[i].nonce, secret);
+			KUNIT_ASSERT_MEMEQ_MSG(test, list[i].sealed, want,
+					       list[i].len + OMERTA_TAG_LEN,
+					       "%u bytes, chunk %d", len, i);
+		}
+		KUNIT_ASSERT_EQ(test, omerta_chunk_open(list, 4, secret),
+				omerta_chunk_all(4));
+		cond_resched();
+	}
+}
+
+static void lengths_in_list(struct kunit *test)
+{
+	with_each_isa(test, one_lengths_in_list);
 }
 
 /* Catches: plaintext that is overwritten before it is read. */
@@ -309,8 +358,13 @@ static void one_list_in_place(struct kunit *test)
 		omerta_chunk_seal(list, n, secret);
 		i = list[n - 1].sealed - there + list[n - 1].len + OMERTA_TAG_LEN;
 		KUNIT_ASSERT_MEMEQ_MSG(test, there, sealed, i, "%u", n);
-		KUNIT_EXPECT_TRUE(test, omerta_chunk_open(list, n, secret));
-		KUNIT_EXPECT_MEMEQ_MSG(test, there, plain, list[0].len, "%u", n);
+		KUNIT_EXPECT_EQ(test, omerta_chunk_open(list, n, secret),
+				omerta_chunk_all(n));
+		for (i = 0; i < n; i++)
+			KUNIT_EXPECT_MEMEQ_MSG(test, list[i].plain,
+					       plain + (list[i].sealed - there) -
+					       i * OMERTA_TAG_LEN,
+					       list[i].len, "%u", n);
 	}
 }
 
@@ -326,31 +380,40 @@ static void bad_in_list(struct kunit *test)
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
 	u8 *plain = test_edge(test, SLOT_PLAIN, 600 * OMERTA_CHUNK_LIST);
 	u8 *sealed = test_edge(test, SLOT_SEALED, 616 * OMERTA_CHUNK_LIST);
+	u8 *want = test_edge(test, 2, 600 * OMERTA_CHUNK_LIST);
 	u8 secret[OMERTA_SECRET_LEN];
-	unsigned int n, bad;
+	unsigned int n, round, i;
 
 	test_random(&rng, secret, sizeof(secret));
-	for (n = 1; n <= OMERTA_CHUNK_LIST; n++) {
-		test_random(&rng, plain, 600 * OMERTA_CHUNK_LIST);
-		random_list(&rng, list, n, plain, sealed);
-		omerta_chunk_seal(list, n, secret);
-		for (bad = 0; bad < n; bad++) {
-			u32 len = list[bad].len;
-			u8 *byte = list[bad].sealed +
-				   test_below(&rng, len + OMERTA_TAG_LEN);
-			u8 bit = 1 << test_below(&rng, 8);
+	for (round = 0; round < TEST_SCALE(1000, 100); round++) {
+		u32 bad = test_rnd(&rng) & test_rnd(&rng);
 
-			*byte ^= bit;
-			memset(plain, FILL, 600 * OMERTA_CHUNK_LIST);
-			KUNIT_ASSERT_FALSE_MSG(test,
-					       omerta_chunk_open(list, n,
-								 secret),
-					       "chunk %u of %u", bad, n);
-			KUNIT_ASSERT_TRUE(test,
-					  is_fill(list[bad].plain, len));
-			*byte ^= bit;
+		n = 1 + round % OMERTA_CHUNK_LIST;
+		test_random(&rng, want, 600 * OMERTA_CHUNK_LIST);
+		memcpy(plain, want, 600 * OMERTA_CHUNK_LIST);
+		random_list(&rng, list, n, plain, sealed);
+		/* None is behind another of its record. */
+		for (i = 0; i < n; i++)
+			list[i].nonce -= omerta_nonce_index(list[i].nonce);
+		omerta_chunk_seal(list, n, secret);
+		for (i = 0; i < n; i++)
+			if (bad & BIT(i))
+				list[i].sealed[test_below(&rng, list[i].len +
+							  OMERTA_TAG_LEN)] ^=
+					1 << test_below(&rng, 8);
+		memset(plain, FILL, 600 * OMERTA_CHUNK_LIST);
+		KUNIT_ASSERT_EQ_MSG(test, omerta_chunk_open(list, n, secret),
+				    omerta_chunk_all(n) & ~bad, "%u of %u", bad,
+				    n);
+		for (i = 0; i < n; i++) {
+			if (bad & BIT(i))
+				KUNIT_ASSERT_TRUE(test, is_fill(list[i].plain,
+								list[i].len));
+			else
+				KUNIT_ASSERT_MEMEQ(test, list[i].plain,
+						   want + (list[i].plain - plain),
+						   list[i].len);
 		}
-		KUNIT_ASSERT_TRUE(test, omerta_chunk_open(list, n, secret));
 	}
 }
 
@@ -397,7 +460,8 @@ static struct kunit_case chunk_cases[] = {
 	KUNIT_CASE(every_length),
 	KUNIT_CASE(self_test),
 	KUNIT_CASE(list_as_singles),
-	KUNIT_CASE(list_in_two),
+	KUNIT_CASE(edges_in_list),
+	KUNIT_CASE(lengths_in_list),
 	KUNIT_CASE(list_in_place),
 	KUNIT_CASE(one_bad_in_list),
 	KUNIT_CASE(bound_to_nonce_and_secret),
@@ -405,15 +469,29 @@ static struct kunit_case chunk_cases[] = {
 	{}
 };
 
+/* As omerta_mb_load(), without the self-test each time */
 static int chunk_init(struct kunit *test)
 {
-	omerta_polykey_load();
+	const struct isa *isa;
+
+	rooms = alloc_percpu(struct omerta_mb);
+	if (!rooms)
+		return -ENOMEM;
+	for (isa = isas; !chosen && isa < isas + ARRAY_SIZE(isas); isa++)
+		if (isa->has())
+			chosen = isa;
 	return 0;
+}
+
+static void chunk_exit(struct kunit *test)
+{
+	omerta_mb_unload();
+	test_exit(test);
 }
 
 struct kunit_suite omerta_chunk_suite = {
 	.name = "omerta_chunk",
 	.init = chunk_init,
-	.exit = test_exit,
+	.exit = chunk_exit,
 	.test_cases = chunk_cases,
 };

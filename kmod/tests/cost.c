@@ -46,7 +46,7 @@ static u64 cost(u8 *buf, u32 len, u32 size)
 	start = ktime_get_ns();
 	for (i = 0; i < REPEAT; i++) {
 		omerta_chunk_seal(list, n, secret);
-		if (!omerta_chunk_open(list, n, secret))
+		if (omerta_chunk_open(list, n, secret) != omerta_chunk_all(n))
 			return 0;
 	}
 	return div_u64(ktime_get_ns() - start, REPEAT * packets);

@@ -7,8 +7,10 @@
 /* The former looks at what the system saves, too. */
 #define cpu_has_xfeatures(mask, name)	true
 #define XFEATURE_MASK_YMM		0
+#define X86_FEATURE_AVX512IFMA	"avx512ifma"
 #define X86_FEATURE_AVX512VL		"avx512vl"
 #define X86_FEATURE_AVX2		"avx2"
+#define X86_FEATURE_SSSE3		"ssse3"
 #define X86_FEATURE_XMM2		"sse2"
 #else
 #define cpu_have_named_feature(name)	true

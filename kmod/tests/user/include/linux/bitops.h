@@ -2,6 +2,7 @@
 #ifndef _OMERTA_USER_BITOPS_H
 #define _OMERTA_USER_BITOPS_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 
 /* Position of the highest set bit, from 1; 0 if there is none. */

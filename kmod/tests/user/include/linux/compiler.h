@@ -7,6 +7,7 @@
 #define __read_mostly
 #define noinline_for_stack	__attribute__((__noinline__))
 #define OPTIMIZER_HIDE_VAR(v)	__asm__("" : "=r" (v) : "0" (v))
+#define __aligned(n)		__attribute__((__aligned__(n)))
 #define __packed		__attribute__((__packed__))
 #define __printf(a, b)		__attribute__((__format__(printf, a, b)))
 #define __must_check		__attribute__((__warn_unused_result__))

@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 
+#include <linux/bitops.h>
+#include <linux/math.h>
+
 #define pr_err(...)		fprintf(stderr, __VA_ARGS__)
 #define lower_32_bits(n)	((u32)(n))
 #define upper_32_bits(n)	((u32)((n) >> 32))

@@ -4,4 +4,6 @@
 
 #include <stddef.h>
 
+#define sizeof_field(type, field)	sizeof(((type *)0)->field)
+
 #endif /* _OMERTA_USER_STDDEF_H */

@@ -31,6 +31,9 @@ static inline void le_store(u8 *p, u64 v, unsigned int n)
 }
 
 #define get_unaligned_le32(p)		le32_load((const u8 *)(p))
+#define get_unaligned_le64(p) \
+	(get_unaligned_le32(p) | \
+	 (u64)get_unaligned_le32((const u8 *)(p) + 4) << 32)
 #define put_unaligned_le32(v, p)	le_store((u8 *)(p), v, 4)
 #define put_unaligned_le64(v, p)	le_store((u8 *)(p), v, 8)
 #define get_unaligned_be16(p)		((u16)be_load((const u8 *)(p), 2))

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../polykey_neon.c"
+#include "../mb_avx512vl.c"

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../polykey_avx512vl.c"
+#include "../mb_avx2.c"

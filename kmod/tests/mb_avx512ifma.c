@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../polykey_avx2.c"
+#include "../mb_avx512ifma.c"

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_MB_H
+#define _OMERTA_MB_H
+
+#include <linux/stddef.h>
+#include <linux/types.h>
+
+#include "chunk.h"
+
+#define OMERTA_BLOCK_LEN	64
+
+/* Lanes of the widest instruction set, for blocks and for chunks */
+#define OMERTA_MB_BLOCKS	32
+#define OMERTA_MB_WAYS		16
+
+/**
+ * struct omerta_mb_lanes - blocks that are made at once; nothing secret
+ * @counter: the block's number in the chunk
+ * @nonce: low and high word of the chunk's
+ * @len: how much of the chunk is left, from this block on; 0 without a block
+ * @from: what it is to be added to
+ * @to: where that goes
+ */
+struct omerta_mb_lanes {
+	u32 counter[OMERTA_MB_BLOCKS];
+	u32 nonce[2][OMERTA_MB_BLOCKS];
+	u32 len[OMERTA_MB_BLOCKS];
+	const u8 *from[OMERTA_MB_BLOCKS];
+	u8 *to[OMERTA_MB_BLOCKS];
+};
+
+/**
+ * struct omerta_mb - a CPU's room for a list of chunks at work
+ * @lanes: blocks at work and those after them
+ * @stashed: number of blocks in @stash; all that follows is secret
+ * @secret: the ChaCha20 key, as words in the CPU's byte order
+ * @key: word w of chunk i's one-time Poly1305 key is at [w][i], in the CPU's byte order
+ * @tag: chunk i's tag is made of the words at [0][i] and [1][i]
+ * @blocks: of key stream, in lanes of whatever instruction set
+ * @groups: of chunks whose tags are made
+ * @stash: key stream of the list's first blocks
+ */
+struct omerta_mb {
+	struct omerta_mb_lanes lanes[2];
+	unsigned int stashed;
+	u32 secret[8];
+	u32 key[8][OMERTA_MB_BLOCKS] __aligned(64);
+	u64 tag[2][OMERTA_MB_WAYS] __aligned(64);
+	u8 blocks[2048] __aligned(64);
+	u8 groups[3328] __aligned(64);
+	u8 stash[OMERTA_MB_BLOCKS][OMERTA_BLOCK_LEN] __aligned(64);
+};
+
+/* One file for each instruction set has these, made from mb_simd.h. */
+#define OMERTA_MB_PROTOTYPES(isa)						\
+	void omerta_mb_keys_##isa(struct omerta_mb *mb,				\
+				  const struct omerta_chunk *list,		\
+				  unsigned int n);				\
+	void omerta_mb_crypt_##isa(struct omerta_mb *mb,			\
+				   const struct omerta_chunk *list,		\
+				   unsigned int n, bool open);			\
+	void omerta_mb_tags_##isa(struct omerta_mb *mb,				\
+				  const struct omerta_chunk *list,		\
+				  unsigned int n);				\
+	void omerta_mb_wipe_##isa(struct omerta_mb *mb)
+
+OMERTA_MB_PROTOTYPES(avx512ifma);
+OMERTA_MB_PROTOTYPES(avx512vl);
+OMERTA_MB_PROTOTYPES(avx2);
+OMERTA_MB_PROTOTYPES(ssse3);
+OMERTA_MB_PROTOTYPES(sse2);
+OMERTA_MB_PROTOTYPES(neon);
+
+int omerta_mb_load(void);
+void omerta_mb_unload(void);
+const char *omerta_mb_engine(void);
+unsigned int omerta_mb_seal(const struct omerta_chunk *list, unsigned int n,
+			    const u8 *secret);
+unsigned int omerta_mb_open(const struct omerta_chunk *list, unsigned int n,
+			    const u8 *secret, u32 *good);
+
+#endif /* _OMERTA_MB_H */

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Numbers modulo 2^130 - 5 as five limbs of 26 bits, multiplied 32 bits by 32. What is
+ * above 2^130 comes back times 5.
+ */
+#define N_LIMBS	5
+#define MASK26	((1ULL << 26) - 1)
+
+/* A limb as it is multiplied, and the sum with such a product */
+#ifdef __ARM_NEON
+typedef halves_t factor_t;
+
+static __always_inline factor_t factor(ways_t limb)
+{
+	return __builtin_convertvector(limb, factor_t);
+}
+
+static __always_inline ways_t mul_add(ways_t sum, factor_t a, factor_t b)
+{
+	asm("umlal %0.2d, %1.2s, %2.2s" : "+w" (sum) : "w" (a), "w" (b));
+	return sum;
+}
+#else
+typedef ways_t factor_t;
+
+static __always_inline factor_t factor(ways_t limb)
+{
+	return limb;
+}
+
+static __always_inline ways_t mul_add(ways_t sum, factor_t a, factor_t b)
+{
+	ways_t product;
+
+	/* Compilers would add in another order, and keep many products for that. */
+#ifdef __AVX2__
+	asm("vpmuludq %3, %2, %1\n\tvpaddq %1, %0, %0"
+	    : "+v" (sum), "=&v" (product) : "v" (a), "v" OR_MEMORY (b));
+#else
+	asm("movdqa %2, %1\n\tpmuludq %3, %1\n\tpaddq %1, %0"
+	    : "+x" (sum), "=&x" (product) : "x" (a), "x" OR_MEMORY (b));
+#endif
+	return sum;
+}
+#endif
+
+/**
+ * struct powers - a one-time key's multiplier and its square
+ * @r: the multiplier
+ * @r5: its limbs times 5
+ * @rr: the square
+ * @rr5: its limbs times 5
+ */
+struct powers {
+	factor_t r[5], r5[5], rr[5], rr5[5];
+};
+
+static __always_inline void mul_add_all(ways_t *d, const ways_t *a,
+					const factor_t *r, const factor_t *r5)
+{
+	int i, j;
+
+	UNROLLED
+	for (i = 0; i < 5; i++) {
+		factor_t f = factor(a[i]);
+
+		UNROLLED
+		for (j = 0; j < 5; j++)
+			d[(i + j) % 5] = mul_add(d[(i + j) % 5], f,
+						 i + j < 5 ? r[j] : r5[j]);
+	}
+}
+
+/* Limbs 1 and 4 may keep a bit too many. */
+static __always_inline void carry(ways_t *h, ways_t *d)
+{
+	ways_t c;
+	int i;
+
+	/* Two at a time, as they do not wait for each other. */
+	d[1] += d[0] >> 26;
+	d[4] += d[3] >> 26;
+	d[0] &= MASK26;
+	d[3] &= MASK26;
+	d[2] += d[1] >> 26;
+	c = d[4] >> 26;
+	d[1] &= MASK26;
+	d[4] &= MASK26;
+	d[0] += c + (c << 2);
+	d[3] += d[2] >> 26;
+	d[2] &= MASK26;
+	d[1] += d[0] >> 26;
+	d[4] += d[3] >> 26;
+	d[0] &= MASK26;
+	d[3] &= MASK26;
+	UNROLLED
+	for (i = 0; i < 5; i++)
+		h[i] = d[i];
+}
+
+static __always_inline void to_limbs(ways_t *m, ways_t low, ways_t high)
+{
+	m[0] = low & MASK26;
+	m[1] = (low >> 26) & MASK26;
+	m[2] = (low >> 52 | high << 12) & MASK26;
+	m[3] = (high >> 14) & MASK26;
+	m[4] = high >> 40;
+}
+
+/* A block's limbs, with the bit behind its end where @bit is set */
+static __always_inline void block_limbs(ways_t *m, const ways_t *v, ways_t bit)
+{
+	to_limbs(m, v[0], v[1]);
+	m[4] |= bit & 1ULL << 24;
+}
+
+/* What limbs of 26 bits are multiplied by, and so 5 times what they are */
+static __always_inline void to_factors(factor_t *r, factor_t *r5,
+				       const ways_t *m)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < 5; i++) {
+		r[i] = factor(m[i]);
+		r5[i] = factor(m[i] + (m[i] << 2));
+	}
+}
+
+static __always_inline void make_powers(struct powers *p, ways_t low, ways_t high)
+{
+	ways_t m[5] __uninitialized;
+	ways_t d[5] = {};
+
+	to_limbs(m, low & 0x0ffffffc0fffffff, high & 0x0ffffffc0ffffffc);
+	to_factors(p->r, p->r5, m);
+	mul_add_all(d, m, p->r, p->r5);
+	carry(m, d);
+	to_factors(p->rr, p->rr5, m);
+}
+
+static __always_inline void add_limbs(ways_t *h, const ways_t *m)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < 5; i++)
+		h[i] += m[i];
+}
+
+/* Add two blocks, one behind the other. */
+static __always_inline void add_two(ways_t *h, const struct powers *p,
+				    const ways_t *v, ways_t bit, ways_t bit2)
+{
+	ways_t m[5] __uninitialized;
+	ways_t d[5] = {};
+
+	block_limbs(m, v + 2, bit2);
+	mul_add_all(d, m, p->r, p->r5);
+	block_limbs(m, v, bit);
+	add_limbs(h, m);
+	mul_add_all(d, h, p->rr, p->rr5);
+	carry(h, d);
+}
+
+static __always_inline void add_one(ways_t *h, const struct powers *p,
+				    const ways_t *v)
+{
+	ways_t m[5] __uninitialized;
+	ways_t d[5] = {};
+
+	block_limbs(m, v, ~ways_all(0));
+	add_limbs(h, m);
+	mul_add_all(d, h, p->r, p->r5);
+	carry(h, d);
+}
+
+/* The only number below 2^130 - 5, of which the low 128 bits count */
+static __always_inline void reduce(ways_t *h, ways_t *low, ways_t *high)
+{
+	ways_t g[5] __uninitialized;
+	ways_t c;
+	int i, round;
+
+	UNROLLED
+	for (round = 0; round < 2; round++) {
+		UNROLLED
+		for (i = 0; i < 4; i++) {
+			h[i + 1] += h[i] >> 26;
+			h[i] &= MASK26;
+		}
+		c = h[4] >> 26;
+		h[4] &= MASK26;
+		h[0] += c + (c << 2);
+	}
+	h[1] += h[0] >> 26;
+	h[0] &= MASK26;
+	/* Minus the modulus, if that is not below 0 */
+	g[0] = h[0] + 5;
+	UNROLLED
+	for (i = 1; i < 5; i++)
+		g[i] = h[i] + (g[i - 1] >> 26);
+	c = -(g[4] >> 26);
+	UNROLLED
+	for (i = 0; i < 5; i++)
+		h[i] = (h[i] & ~c) | (g[i] & c & MASK26);
+	*low = h[0] | h[1] << 26 | h[2] << 52;
+	*high = h[2] >> 12 | h[3] << 14 | h[4] << 40;
+}

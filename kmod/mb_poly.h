@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Poly1305 (RFC 8439, 2.5) of the ciphertexts of WAYS chunks at once, or twice as many,
+ * each in a lane of its own. Lanes with fewer blocks begin later, so that all end
+ * together. Two blocks are added at a time: h = (h + a) * r^2 + b * r.
+ */
+typedef u64 ways_t __attribute__((__vector_size__(8 * WAYS)));
+typedef u32 halves_t __attribute__((__vector_size__(4 * WAYS)));
+
+static __always_inline ways_t ways_load(const void *from)
+{
+	ways_t v;
+
+	__builtin_memcpy(&v, from, sizeof(v));
+	return v;
+}
+
+static __always_inline void ways_store(void *to, ways_t v)
+{
+	__builtin_memcpy(to, &v, sizeof(v));
+}
+
+static __always_inline ways_t ways_all(u64 word)
+{
+	return (ways_t){ 0 } + word;
+}
+
+#include LIMBS
+
+/* Bytes of each lane that are taken at once, in vectors and in Poly1305's blocks */
+#define VECTORS	(WAYS == 2 ? 2 : 1)
+#define STEP	(8 * WAYS * VECTORS)
+#define STEP16	(STEP / 16)
+
+/* Of WAYS chunks, 64 bits of their one-time keys */
+static __always_inline ways_t key_words(const struct omerta_mb *mb,
+					unsigned int first, int word)
+{
+	halves_t low, high;
+
+	__builtin_memcpy(&low, &mb->key[word][first], sizeof(low));
+	__builtin_memcpy(&high, &mb->key[word + 1][first], sizeof(high));
+	return __builtin_convertvector(low, ways_t) |
+	       __builtin_convertvector(high, ways_t) << 32;
+}
+
+#if WAYS == 8
+/* v[l] is 64 bytes of lane l; v[w] becomes word w of all lanes. */
+static __always_inline void to_words(ways_t *v)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < 8; i += 2) {
+		ways_t a = v[i], b = v[i + 1];
+
+		v[i] = SHUFFLE(a, b, 0, 8, 2, 10, 4, 12, 6, 14);
+		v[i + 1] = SHUFFLE(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
+	}
+	UNROLLED
+	for (i = 0; i < 2; i++) {
+		ways_t a = SHUFFLE(v[i], v[2 + i], 0, 1, 4, 5, 8, 9, 12, 13);
+		ways_t b = SHUFFLE(v[i], v[2 + i], 2, 3, 6, 7, 10, 11, 14, 15);
+		ways_t c = SHUFFLE(v[4 + i], v[6 + i], 0, 1, 4, 5, 8, 9, 12, 13);
+		ways_t d = SHUFFLE(v[4 + i], v[6 + i], 2, 3, 6, 7, 10, 11, 14, 15);
+
+		v[i] = SHUFFLE(a, c, 0, 1, 4, 5, 8, 9, 12, 13);
+		v[2 + i] = SHUFFLE(b, d, 0, 1, 4, 5, 8, 9, 12, 13);
+		v[4 + i] = SHUFFLE(a, c, 2, 3, 6, 7, 10, 11, 14, 15);
+		v[6 + i] = SHUFFLE(b, d, 2, 3, 6, 7, 10, 11, 14, 15);
+	}
+}
+#elif WAYS == 4
+static __always_inline void to_words(ways_t *v)
+{
+	ways_t a = SHUFFLE(v[0], v[1], 0, 4, 2, 6);
+	ways_t b = SHUFFLE(v[0], v[1], 1, 5, 3, 7);
+	ways_t c = SHUFFLE(v[2], v[3], 0, 4, 2, 6);
+	ways_t d = SHUFFLE(v[2], v[3], 1, 5, 3, 7);
+
+	v[0] = SHUFFLE(a, c, 0, 1, 4, 5);
+	v[1] = SHUFFLE(b, d, 0, 1, 4, 5);
+	v[2] = SHUFFLE(a, c, 2, 3, 6, 7);
+	v[3] = SHUFFLE(b, d, 2, 3, 6, 7);
+}
+#else
+static __always_inline void to_words(ways_t *v)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < 4; i += 2) {
+		ways_t a = v[i], b = v[i + 1];
+
+		v[i] = SHUFFLE(a, b, 0, 2);
+		v[i + 1] = SHUFFLE(a, b, 1, 3);
+	}
+}
+#endif
+
+/**
+ * struct streams - the ciphertexts of WAYS chunks, each behind some bytes of nothing
+ * @data: its address, as if it began with them
+ * @none: how many those are, a multiple of 16
+ * @len: length of the ciphertext
+ */
+struct streams {
+	unsigned long data[WAYS];
+	u64 none[WAYS];
+	u64 len[WAYS];
+};
+
+static __always_inline void find_streams(struct streams *s,
+					 const struct omerta_chunk *list,
+					 unsigned int n, u32 longest)
+{
+	unsigned int i;
+
+	for (i = 0; i < WAYS; i++) {
+		/* The spare lanes' are of nothing. */
+		s->len[i] = i < n ? list[i].len : 0;
+		s->none[i] = longest - round_up(s->len[i], 16);
+		s->data[i] = (i < n ? (unsigned long)list[i].sealed : 0) -
+			     s->none[i];
+	}
+}
+
+/* STEP bytes at @off, where each lane has all of them */
+static __always_inline void take_all(const struct streams *s, u32 off, ways_t *v)
+{
+	int i, j;
+
+	UNROLLED
+	for (i = 0; i < WAYS; i++)
+		UNROLLED
+		for (j = 0; j < VECTORS; j++)
+			v[WAYS * j + i] = ways_load((void *)(s->data[i] + off +
+							     8 * WAYS * j));
+	to_words(v);
+}
+
+/* Of a lane that has less of it, with zeros instead */
+static noinline_for_stack void take_part(const struct streams *s, u32 off,
+					 int lane, ways_t *v)
+{
+	u64 from = max_t(u64, off, s->none[lane]);
+	u64 to = min_t(u64, off + STEP, s->none[lane] + s->len[lane]);
+	u8 bytes[STEP] = {};
+	int i;
+
+	if (from < to)
+		__builtin_memcpy(bytes + from - off,
+				 (void *)(s->data[lane] + from), to - from);
+	for (i = 0; i < VECTORS; i++)
+		v[WAYS * i + lane] = ways_load(bytes + 8 * WAYS * i);
+}
+
+/* STEP bytes at @off, of which lanes may have less */
+static noinline_for_stack void take_some(const struct streams *s, u32 off,
+					 ways_t *v)
+{
+	int i, j;
+
+	for (i = 0; i < WAYS; i++) {
+		if (off < s->none[i] || off + STEP > s->none[i] + s->len[i]) {
+			take_part(s, off, i, v);
+			continue;
+		}
+		for (j = 0; j < VECTORS; j++)
+			v[WAYS * j + i] = ways_load((void *)(s->data[i] + off +
+							     8 * WAYS * j));
+	}
+	to_words(v);
+}
+
+/* Add STEP bytes of each lane; before a lane's first block it stays 0. */
+static __always_inline void add_step(ways_t *h, const struct powers *p,
+				     const struct streams *s, const ways_t *v,
+				     u32 off, bool whole)
+{
+	ways_t none = ways_load(s->none), a = ~ways_all(0), b = a;
+	int i;
+
+	UNROLLED
+	for (i = 0; i < STEP16; i += 2) {
+		if (!whole) {
+			a = (ways_t)(none <= off + 16 * i);
+			b = (ways_t)(none <= off + 16 * i + 16);
+		}
+		add_two(h, p, v + 2 * i, a, b);
+	}
+}
+
+/**
+ * struct group - the state of WAYS chunks between one step and the next
+ * @p: powers of their keys
+ * @v: the step's words, of all lanes each
+ * @h: the sum
+ */
+struct group {
+	struct powers p;
+	ways_t v[WAYS * VECTORS];
+	ways_t h[N_LIMBS];
+};
+
+/* As many as the registers hold */
+#define GROUPS	BATCHES
+
+static_assert(GROUPS * sizeof(struct group) <= sizeof_field(struct omerta_mb, groups));
+
+/* Not inlined, nor is the end: their vectors would take room beside the steps'. */
+static noinline_for_stack void begin_group(struct group *g,
+					   const struct omerta_mb *mb,
+					   unsigned int first)
+{
+	make_powers(&g->p, key_words(mb, first, 0), key_words(mb, first, 2));
+}
+
+static noinline_for_stack void end_group(struct group *g, struct omerta_mb *mb,
+					 unsigned int first,
+					 const struct streams *s)
+{
+	ways_t low, high, pad = key_words(mb, first, 4);
+	/* No associated data; both lengths are of 64 bits. */
+	ways_t lengths[] = { ways_all(0), ways_load(s->len) };
+
+	add_one(g->h, &g->p, lengths);
+	reduce(g->h, &low, &high);
+	low += pad;
+	high += key_words(mb, first, 6) - (ways_t)(low < pad);
+	ways_store(&mb->tag[0][first], low);
+	ways_store(&mb->tag[1][first], high);
+}
+
+/* All steps of @n groups */
+static __always_inline void add_all(struct group *g, const struct streams *s,
+				    int n, u32 longest)
+{
+	/* From @begin to @end all lanes have whole steps. */
+	u64 begin = 0, end = U64_MAX;
+	ways_t h[2][N_LIMBS] = {};
+	int i, j;
+	u32 off;
+
+	for (i = 0; i < n; i++)
+		for (j = 0; j < WAYS; j++) {
+			begin = max(begin, s[i].none[j]);
+			end = min(end, s[i].none[j] + s[i].len[j]);
+		}
+	for (off = 0; off < longest; off += STEP) {
+		bool whole = begin <= off && off + STEP <= end;
+
+		UNROLLED
+		for (i = 0; i < n; i++) {
+			if (whole)
+				take_all(&s[i], off, g[i].v);
+			else
+				take_some(&s[i], off, g[i].v);
+		}
+		UNROLLED
+		for (i = 0; i < n; i++)
+			add_step(h[i], &g[i].p, &s[i], g[i].v, off, whole);
+	}
+	UNROLLED
+	for (i = 0; i < n; i++)
+		UNROLLED
+		for (j = 0; j < N_LIMBS; j++)
+			g[i].h[j] = h[i][j];
+}
+
+static noinline_for_stack void add_one_group(struct group *g,
+					     const struct streams *s, u32 longest)
+{
+	add_all(g, s, 1, longest);
+}
+
+/* One's operations go in between the other's, which wait for each other. */
+static noinline_for_stack void add_two_groups(struct group *g,
+					      const struct streams *s, u32 longest)
+{
+	add_all(g, s, 2, longest);
+}
+
+/* Tags of as many chunks from @first on as registers hold; returns how many */
+static unsigned int make_tags(struct omerta_mb *mb,
+			      const struct omerta_chunk *list, unsigned int n,
+			      unsigned int first)
+{
+	struct group *g = (struct group *)mb->groups;
+	int i, groups = GROUPS > 1 && first + WAYS < n ? 2 : 1;
+	struct streams s[2];
+	u32 longest = 0;
+	unsigned int c;
+
+	for (c = first; c < n && c < first + groups * WAYS; c++)
+		longest = max(longest, list[c].len);
+	longest = round_up(longest, STEP);
+	for (i = 0; i < groups; i++) {
+		c = first + i * WAYS;
+		find_streams(&s[i], list + c, n > c ? n - c : 0, longest);
+		begin_group(&g[i], mb, c);
+	}
+	if (groups == 1)
+		add_one_group(g, s, longest);
+	else
+		add_two_groups(g, s, longest);
+	for (i = 0; i < groups; i++)
+		end_group(&g[i], mb, first + i * WAYS, &s[i]);
+	return groups * WAYS;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The multi-buffer engine for one instruction set. Its file defines:
+ *
+ * ISA		its name
+ * LANES	words in a vector, blocks of ChaCha20 in a batch
+ * BATCHES	batches that its registers hold
+ * WAYS		double words in a vector, chunks in a group of Poly1305
+ * BYTE_SHUFFLES	if vectors' bytes can be shuffled, but not words rotated
+ * LIMBS	the file about Poly1305's numbers
+ */
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "mb.h"
+
+#ifndef __CHECKER__ /* Sparse knows no vectors. */
+/* Where an operand may be in memory, clang would have it there always. */
+#ifdef __clang__
+#define OR_MEMORY
+#else
+#define OR_MEMORY	"m"
+#endif
+
+/* For arrays of vectors, which a kernel that zeroes the stack would keep there */
+#ifndef __uninitialized
+#define __uninitialized	__attribute__((__uninitialized__))
+#endif
+
+/* Arrays of vectors stay in registers if only constants index them. */
+#ifdef __clang__
+#define UNROLLED	_Pragma("unroll")
+#else
+#define UNROLLED	_Pragma("GCC unroll 16")
+#endif
+
+#include "mb_chacha.h"
+#include "mb_poly.h"
+
+static_assert(BLOCKS <= OMERTA_MB_BLOCKS);
+static_assert(OMERTA_CHUNK_LIST <= OMERTA_MB_WAYS);
+static_assert(OMERTA_MB_WAYS % (2 * WAYS) == 0);
+
+#define MB_NAME(what, isa)	omerta_mb_##what##_##isa
+#define MB(what, isa)		MB_NAME(what, isa)
+
+/* All are called where this file's instructions may be used. */
+
+/* Make one-time keys, and key stream in the lanes that are left. */
+void MB(keys, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
+		   unsigned int n)
+{
+	unsigned int first;
+
+	for (first = 0; first < n; first += BLOCKS)
+		make_keys(mb, list, n, first);
+}
+
+/* Encrypt or decrypt, once after the keys. */
+void MB(crypt, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
+		    unsigned int n, bool open)
+{
+	crypt_list(mb, list, n, open);
+}
+
+/* Make the ciphertexts' tags. */
+void MB(tags, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
+		   unsigned int n)
+{
+	unsigned int first = 0;
+
+	while (first < n)
+		first += make_tags(mb, list, n, first);
+}
+
+/* Forget what is secret. */
+void MB(wipe, ISA)(struct omerta_mb *mb)
+{
+	memzero_explicit(mb->secret, sizeof(mb->secret));
+	memzero_explicit(mb->key, sizeof(mb->key));
+	memzero_explicit(mb->tag, sizeof(mb->tag));
+	memzero_explicit(mb->blocks, BATCHES * sizeof(state_t));
+	memzero_explicit(mb->groups, GROUPS * sizeof(struct group));
+	memzero_explicit(mb->stash, BLOCKS * OMERTA_BLOCK_LEN);
+}
+#endif

@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "../mb_sse2.c"
