@@ -73,7 +73,7 @@ static __always_inline lanes_t rotate8(lanes_t v)
 }
 #else
 #define rotate16(v)	rotate(v, 16)
-#define rotate8(v)		rotate(v, 8)
+#define rotate8(v)	rotate(v, 8)
 #endif
 
 static __always_inline void quarter_round(state_t *x, int batches, int a, int b,

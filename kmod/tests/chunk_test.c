@@ -282,6 +282,10 @@ static void one_edges_in_list(struct kunit *test)
 		}
 		KUNIT_EXPECT_EQ(test, omerta_chunk_open(list, n, secret),
 				omerta_chunk_all(n));
+		for (n = 0; n < OMERTA_CHUNK_LIST; n++)
+			KUNIT_EXPECT_MEMEQ_MSG(test, list[n].plain, v->plain,
+					       v->len, "edge %u in lane %u", i,
+					       n);
 	}
 }
 
@@ -296,6 +300,7 @@ static void one_lengths_in_list(struct kunit *test)
 	u8 *sealed = test_edge(test, SLOT_SEALED,
 			       4 * (LONG_CHUNK + OMERTA_TAG_LEN));
 	u8 *want = test_edge(test, 2, LONG_CHUNK + OMERTA_TAG_LEN);
+	u8 *want_plain = test_edge(test, 3, 4 * LONG_CHUNK);
 	u8 secret[OMERTA_SECRET_LEN];
 	struct omerta_chunk list[4];
 	u32 len, room;
@@ -303,6 +308,7 @@ static void one_lengths_in_list(struct kunit *test)
 
 	test_pattern(secret, sizeof(secret), 1);
 	test_pattern(plain, 4 * LONG_CHUNK, 2);
+	test_pattern(want_plain, 4 * LONG_CHUNK, 2);
 	for (len = 0; len < GO_BYTES / 2; len += TEST_SCALE(1, 97)) {
 		/* The last ends with the buffer. */
 		room = 4 * LONG_CHUNK;
@@ -321,8 +327,11 @@ static void one_lengths_in_list(struct kunit *test)
 					       list[i].len + OMERTA_TAG_LEN,
 					       "%u bytes, chunk %d", len, i);
 		}
+		memset(plain + room, FILL, 4 * LONG_CHUNK - room);
 		KUNIT_ASSERT_EQ(test, omerta_chunk_open(list, 4, secret),
 				omerta_chunk_all(4));
+		KUNIT_ASSERT_MEMEQ_MSG(test, plain, want_plain, 4 * LONG_CHUNK,
+				       "%u bytes", len);
 		cond_resched();
 	}
 }
