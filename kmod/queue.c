@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Work split over CPUs. A job's items are cut into contiguous runs of equal
- * size; the CPU that submits it offers it to others and then works itself, so
- * that a job ends even if nobody comes to help. Nobody waits.
+ * size, or several jobs into contiguous groups of about equal size; the CPU that
+ * submits them offers them to others and then works itself, so that all is done
+ * even if nobody comes to help. Nobody waits.
  */
 #include "queue.h"
 
+#include <linux/math64.h>
 #include <linux/percpu.h>
+#include <linux/string.h>
 
 #include "compat.h"
 
@@ -17,19 +20,26 @@
  * omerta_job_init() - prepare a job
  * @job: @run, @done and @free are set by the caller
  * @n_items: number of items
- * @n_runs: number of runs to split them into, at least 1; @n_items * @n_runs
- *	    must not overflow
+ * @bytes: how much there is to do
  *
  * The caller owns one reference afterwards, see omerta_job_put().
  */
-void omerta_job_init(struct omerta_job *job, unsigned int n_items,
-		     unsigned int n_runs)
+void omerta_job_init(struct omerta_job *job, unsigned int n_items, u32 bytes)
 {
+	job->after = NULL;
+	job->bytes = bytes;
 	job->n_items = n_items;
-	job->n_runs = n_runs;
+	job->n_runs = 1;
 	atomic_set(&job->next, 0);
-	atomic_set(&job->left, n_runs);
+	atomic_set(&job->left, 1);
 	refcount_set(&job->refs, 1);
+}
+
+/* Into how many runs, before it is offered; times its items it must not overflow. */
+static void job_split(struct omerta_job *job, unsigned int n_runs)
+{
+	job->n_runs = n_runs;
+	atomic_set(&job->left, n_runs);
 }
 
 /**
@@ -42,8 +52,13 @@ void omerta_job_put(struct omerta_job *job)
 		job->free(job);
 }
 
-/* Work on runs of a job until none is left to claim. */
-static void job_work(struct omerta_job *job)
+/**
+ * omerta_job_work() - work on runs of a job until none is left to claim
+ * @job: the job; the caller has a reference
+ *
+ * Context: BH off, or process context.
+ */
+void omerta_job_work(struct omerta_job *job)
 {
 	unsigned int run;
 
@@ -59,6 +74,60 @@ static void job_work(struct omerta_job *job)
 	}
 }
 
+/**
+ * omerta_jobs_add() - put a job at the end of a list
+ * @jobs: the list; gets a reference of its own
+ * @job: the job, in no list
+ */
+void omerta_jobs_add(struct omerta_jobs *jobs, struct omerta_job *job)
+{
+	refcount_inc(&job->refs);
+	if (jobs->n)
+		jobs->last->after = job;
+	else
+		jobs->first = job;
+	jobs->last = job;
+	jobs->bytes += job->bytes;
+	jobs->n++;
+}
+
+/**
+ * omerta_jobs_append() - put jobs at the end of a list
+ * @jobs: the list
+ * @more: another, empty afterwards
+ */
+void omerta_jobs_append(struct omerta_jobs *jobs, struct omerta_jobs *more)
+{
+	if (!more->n)
+		return;
+	if (jobs->n)
+		jobs->last->after = more->first;
+	else
+		jobs->first = more->first;
+	jobs->last = more->last;
+	jobs->bytes += more->bytes;
+	jobs->n += more->n;
+	memset(more, 0, sizeof(*more));
+}
+
+/**
+ * omerta_jobs_pop() - take the first job off a list
+ * @jobs: the list
+ *
+ * Return: the job, the list's reference to which is the caller's now; or NULL.
+ */
+struct omerta_job *omerta_jobs_pop(struct omerta_jobs *jobs)
+{
+	struct omerta_job *job = jobs->first;
+
+	if (!job)
+		return NULL;
+	jobs->first = job->after;
+	jobs->bytes -= job->bytes;
+	jobs->n--;
+	return job;
+}
+
 static void worker_work(struct work_struct *work)
 {
 	struct omerta_worker *worker = container_of(work, struct omerta_worker,
@@ -66,49 +135,112 @@ static void worker_work(struct work_struct *work)
 	struct omerta_job *job;
 
 	while ((job = ptr_ring_consume_bh(&worker->ring))) {
-		job_work(job);
+		omerta_job_work(job);
 		omerta_job_put(job);
 		cond_resched();
 	}
 }
 
-/**
- * omerta_pool_run() - have a job done
- * @pool: the workers
- * @job: from omerta_job_init(); the owner keeps its reference
- *
- * Context: BH off, or process context.
- */
-void omerta_pool_run(struct omerta_pool *pool, struct omerta_job *job)
+/* The next that may help, after @cpu; none if that is ourselves. */
+static unsigned int next_cpu(const struct omerta_pool *pool, unsigned int cpu)
 {
-	unsigned int offers = job->n_runs - 1;
-	unsigned int cpu, self;
+	unsigned int self = raw_smp_processor_id(), next;
 
-	/* The owner may be done with the job before we are. */
+	for_each_cpu_wrap(next, pool->cpus, cpu + 1)
+		if (next != self && cpu_online(next))
+			return next;
+	return self;
+}
+
+static void offer(struct omerta_pool *pool, unsigned int cpu,
+		  struct omerta_job *job)
+{
+	struct omerta_worker *worker = per_cpu_ptr(pool->workers, cpu);
+
 	refcount_inc(&job->refs);
-	if (!offers)
-		goto work;
-	self = raw_smp_processor_id();
-	/* From here on, lest all devices choose the same few. */
-	for_each_cpu_wrap(cpu, pool->cpus, self) {
-		struct omerta_worker *worker = per_cpu_ptr(pool->workers, cpu);
-
-		if (!offers)
-			break;
-		if (cpu == self || !cpu_online(cpu))
-			continue;
-		refcount_inc(&job->refs);
-		if (ptr_ring_produce_bh(&worker->ring, job)) {
-			/* It has enough to do. */
-			refcount_dec(&job->refs);
-			continue;
-		}
+	if (ptr_ring_produce_bh(&worker->ring, job))
+		/* It has enough to do. */
+		refcount_dec(&job->refs);
+	else
 		queue_work_on(cpu, pool->wq, &worker->work);
-		offers--;
+}
+
+/* Offer all runs of a job but the one that is ours. */
+static void offer_runs(struct omerta_pool *pool, struct omerta_job *job,
+		       unsigned int n_runs)
+{
+	/* From here on, lest all devices choose the same few. */
+	unsigned int self = raw_smp_processor_id(), cpu = self;
+
+	job_split(job, n_runs);
+	while (--n_runs) {
+		cpu = next_cpu(pool, cpu);
+		if (cpu == self)
+			return;
+		offer(pool, cpu, job);
 	}
-work:
-	job_work(job);
-	omerta_job_put(job);
+}
+
+/* Offer all groups of jobs but the first. */
+static void offer_groups(struct omerta_pool *pool,
+			 const struct omerta_jobs *jobs, unsigned int n_groups)
+{
+	unsigned int self = raw_smp_processor_id(), cpu = self, group = 0;
+	struct omerta_job *job;
+	u64 bytes = 0;
+
+	for (job = jobs->first; job; job = job->after) {
+		unsigned int g = div_u64(bytes * n_groups, jobs->bytes);
+
+		bytes += job->bytes;
+		if (g != group) {
+			group = g;
+			cpu = next_cpu(pool, cpu);
+		}
+		if (cpu != self)
+			offer(pool, cpu, job);
+	}
+}
+
+/**
+ * omerta_pool_offer() - have others help with jobs
+ * @pool: the workers
+ * @jobs: the jobs, nothing of which has been offered; stay the caller's, who is to
+ *	  work on each of them, in their order
+ * @n_runs: over how many CPUs to spread them, at least 1: a lone job in runs, at
+ *	    most as many as it has items; several by whole jobs
+ *
+ * Context: BH off, or preemption.
+ */
+void omerta_pool_offer(struct omerta_pool *pool, const struct omerta_jobs *jobs,
+		       unsigned int n_runs)
+{
+	if (n_runs < 2)
+		return;
+	if (jobs->n == 1)
+		offer_runs(pool, jobs->first, n_runs);
+	else
+		offer_groups(pool, jobs, n_runs);
+}
+
+/**
+ * omerta_pool_run() - have jobs done
+ * @pool: the workers
+ * @jobs: the jobs; empty afterwards
+ * @n_runs: as for omerta_pool_offer()
+ *
+ * Context: BH off.
+ */
+void omerta_pool_run(struct omerta_pool *pool, struct omerta_jobs *jobs,
+		     unsigned int n_runs)
+{
+	struct omerta_job *job;
+
+	omerta_pool_offer(pool, jobs, n_runs);
+	while ((job = omerta_jobs_pop(jobs))) {
+		omerta_job_work(job);
+		omerta_job_put(job);
+	}
 }
 
 /**

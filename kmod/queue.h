@@ -13,11 +13,13 @@
  * @run: works on the items from first to end, exclusive; from any CPU
  * @done: called once, when all runs are over, by whoever ended the last one
  * @free: called once, when nobody refers to the job any more
+ * @after: the job behind it in a list
+ * @bytes: how much there is to do, compared with others
  * @n_items: number of items
  * @n_runs: number of contiguous runs they are split into
  * @next: next run to claim
  * @left: runs that are not over
- * @refs: the owner, who submits it, and CPUs that work on it or may
+ * @refs: the owner, the list it is in, and CPUs that work on it or may
  *
  * @run and @done are called with BH off or in process context.
  */
@@ -26,11 +28,27 @@ struct omerta_job {
 		    unsigned int end);
 	void (*done)(struct omerta_job *job);
 	void (*free)(struct omerta_job *job);
+	struct omerta_job *after;
+	u32 bytes;
 	unsigned int n_items;
 	unsigned int n_runs;
 	atomic_t next;
 	atomic_t left;
 	refcount_t refs;
+};
+
+/**
+ * struct omerta_jobs - jobs that wait to be done, in this order
+ * @first: the first of them
+ * @last: the last
+ * @n: their number
+ * @bytes: of all
+ */
+struct omerta_jobs {
+	struct omerta_job *first;
+	struct omerta_job *last;
+	unsigned int n;
+	u32 bytes;
 };
 
 /**
@@ -58,14 +76,21 @@ struct omerta_pool {
 	unsigned int n_cpus;
 };
 
-void omerta_job_init(struct omerta_job *job, unsigned int n_items,
-		     unsigned int n_runs);
+void omerta_job_init(struct omerta_job *job, unsigned int n_items, u32 bytes);
+void omerta_job_work(struct omerta_job *job);
 void omerta_job_put(struct omerta_job *job);
+
+void omerta_jobs_add(struct omerta_jobs *jobs, struct omerta_job *job);
+void omerta_jobs_append(struct omerta_jobs *jobs, struct omerta_jobs *more);
+struct omerta_job *omerta_jobs_pop(struct omerta_jobs *jobs);
 
 int omerta_pool_init(struct omerta_pool *pool, const char *name);
 void omerta_pool_drain(struct omerta_pool *pool);
 void omerta_pool_destroy(struct omerta_pool *pool);
 void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus);
-void omerta_pool_run(struct omerta_pool *pool, struct omerta_job *job);
+void omerta_pool_offer(struct omerta_pool *pool, const struct omerta_jobs *jobs,
+		       unsigned int n_runs);
+void omerta_pool_run(struct omerta_pool *pool, struct omerta_jobs *jobs,
+		     unsigned int n_runs);
 
 #endif /* _OMERTA_QUEUE_H */

@@ -26,26 +26,35 @@
 
 #define NO_REASON	(-1)
 
-/* Of the chunks but the first of the only record, or of whole records. */
-static void open_run(struct omerta_job *job, unsigned int first,
-		     unsigned int end)
+static struct omerta_rx_burst *burst_of(struct omerta_job *job)
 {
-	struct omerta_rx_burst *burst = container_of(job, struct omerta_rx_burst,
-						     job);
+	return container_of(job, struct omerta_rx_burst, job);
+}
+
+/* Open chunks of the only record of a burst. */
+static void open_chunks(struct omerta_rx_burst *burst, unsigned int i,
+			unsigned int end)
+{
+	if (!READ_ONCE(burst->bad) &&
+	    !omerta_rx_open_chunks(&burst->rec[0], &burst->last,
+				   burst->key->rx_secret, burst->buf.block[0],
+				   i, end))
+		WRITE_ONCE(burst->bad, true);
+}
+
+static void open_run(struct omerta_job *job, unsigned int i, unsigned int end)
+{
+	struct omerta_rx_burst *burst = burst_of(job);
 
 	if (burst->n > 1)
-		omerta_rx_open(burst, first, end);
-	else if (!READ_ONCE(burst->bad) &&
-		 !omerta_rx_open_chunks(&burst->rec[0], &burst->last,
-					burst->key->rx_secret,
-					burst->buf.block[0], first + 1, end + 1))
-		WRITE_ONCE(burst->bad, true);
+		omerta_rx_open(burst, i, end);
+	else
+		open_chunks(burst, burst->first + i, burst->first + end);
 }
 
 static void burst_free(struct omerta_job *job)
 {
-	struct omerta_rx_burst *burst = container_of(job, struct omerta_rx_burst,
-						     job);
+	struct omerta_rx_burst *burst = burst_of(job);
 	unsigned int i;
 
 	for (i = 0; i < burst->n; i++)
@@ -59,7 +68,7 @@ static void burst_free(struct omerta_job *job)
 /* By whoever opened the last chunk. */
 static void open_done(struct omerta_job *job)
 {
-	struct omerta_rx_burst *burst = container_of(job, struct omerta_rx_burst, job);
+	struct omerta_rx_burst *burst = burst_of(job);
 	struct omerta_tunnel *tun = burst->peer->tun;
 
 	local_bh_disable();
@@ -218,43 +227,55 @@ static enum omerta_drop no_record(const u8 *p, u32 len)
 	return OMERTA_DROP_RX_DROP_TYPE;
 }
 
-/*
- * Open the only record of a burst, or begin to: a forged one does not get to other
- * CPUs.
- */
-static bool open_single(struct omerta_tunnel *tun,
-			struct omerta_rx_burst *burst)
+/* Open a burst here, and commit what can be. */
+static void open_here(struct omerta_rx_burst *burst)
 {
-	unsigned int chunks = burst->last.n_chunks, runs = 1;
-
-	if (chunks > 1)
-		runs = omerta_tunnel_split(tun, burst->last.plain_len,
-					   chunks - 1);
-	burst->bad = !omerta_rx_open_chunks(&burst->rec[0], &burst->last,
-					    burst->key->rx_secret,
-					    burst->buf.block[0], 0,
-					    runs > 1 ? 1 : chunks);
-	if (burst->bad || runs == 1)
-		return true;
-	omerta_job_init(&burst->job, chunks - 1, runs);
-	return false;
+	open_run(&burst->job, 0, burst->job.n_items);
+	burst->opened = true;
+	commit_opened(burst->peer, false);
 }
 
-/* Open a burst here, or begin to; returns whether it is through. */
-static bool open_burst(struct omerta_tunnel *tun,
-		       struct omerta_rx_burst *burst)
+/*
+ * Open the first chunk of a lone record that others are to help with: they do not
+ * hear of a forged one. Returns how many CPUs the rest is for.
+ */
+static unsigned int open_first(struct omerta_rx_burst *burst, unsigned int runs)
 {
-	u32 plain_len = burst->n * burst->layout.plain_len;
-	unsigned int runs;
+	if (burst->n > 1)
+		return runs;
+	open_chunks(burst, 0, 1);
+	burst->first = 1;
+	burst->job.n_items--;
+	return burst->bad ? 1 : min(runs, burst->job.n_items);
+}
 
-	if (burst->n == 1)
-		return open_single(tun, burst);
-	runs = omerta_tunnel_split(tun, plain_len, burst->n);
-	omerta_job_init(&burst->job, burst->n, runs);
-	if (runs > 1)
-		return false;
-	omerta_rx_open(burst, 0, burst->n);
-	return true;
+/*
+ * Open what has been received: a lone burst, if it is worth it, by several CPUs; of
+ * several, each whole by one. Returns the number of CPUs.
+ */
+static unsigned int open_jobs(struct omerta_tunnel *tun)
+{
+	struct omerta_jobs *jobs = &tun->rx_jobs;
+	unsigned int runs = jobs->n, n = jobs->n;
+	struct omerta_job *job;
+
+	if (n == 1)
+		runs = jobs->first->n_items;
+	if (n)
+		runs = omerta_tunnel_split(tun, jobs->bytes, runs);
+	if (n == 1 && runs > 1)
+		runs = open_first(burst_of(jobs->first), runs);
+	omerta_pool_offer(&tun->pool, jobs, runs);
+	while ((job = omerta_jobs_pop(jobs))) {
+		if (runs > 1) {
+			omerta_job_work(job);
+			take_done(tun, false);
+		} else {
+			open_here(burst_of(job));
+		}
+		omerta_job_put(job);
+	}
+	return max(runs, 1U);
 }
 
 /* Drop a burst before it is opened. */
@@ -265,7 +286,7 @@ static void drop_burst(struct omerta_tunnel *tun,
 	omerta_job_put(&burst->job);
 }
 
-/* No more records come: open and commit them, or have that done. */
+/* No more records come: have them opened with others, see open_jobs(). */
 static void close_burst(struct omerta_tunnel *tun,
 			struct omerta_rx_burst *burst)
 {
@@ -288,12 +309,10 @@ static void close_burst(struct omerta_tunnel *tun,
 	burst->merge = !netif_elide_gro(tun->dev);
 	list_add_tail(&burst->list, &burst->peer->rx_fifo);
 	tun->rx_inflight++;
-	if (open_burst(tun, burst)) {
-		burst->opened = true;
-		commit_opened(burst->peer, false);
-	} else {
-		omerta_pool_run(&tun->pool, &burst->job);
-	}
+	omerta_job_init(&burst->job,
+			burst->n > 1 ? burst->n : burst->last.n_chunks,
+			burst->n * max(burst->layout.plain_len, OMERTA_CHUNK_COST));
+	omerta_jobs_add(&tun->rx_jobs, &burst->job);
 }
 
 /**
@@ -336,7 +355,7 @@ static struct omerta_rx_burst *begin_burst(struct omerta_tunnel *tun,
 	burst->job.run = open_run;
 	burst->job.done = open_done;
 	burst->job.free = burst_free;
-	omerta_job_init(&burst->job, 0, 1);
+	omerta_job_init(&burst->job, 0, 0);
 	return burst;
 
 err_key:
@@ -523,9 +542,10 @@ static unsigned int receive(struct omerta_tunnel *tun,
  * omerta_rx_poll() - take what came in on the sockets and from other CPUs; see
  * what has left
  * @napi: the device's
- * @budget: number of bursts to handle at most
+ * @budget: number of datagrams to handle at most; what several CPUs opened
+ *	    together counts less
  *
- * Return: number of bursts handled, @budget to be called again.
+ * Return: number of them, @budget to be called again.
  */
 int omerta_rx_poll(struct napi_struct *napi, int budget)
 {
@@ -533,21 +553,28 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 						 napi);
 	struct omerta_rx_burst *open = NULL;
 	struct sk_buff *skb;
+	unsigned int n = 0, most;
 	int work;
 
 	omerta_txq_poll(tun);
 	rcu_read_lock();
 	work = take_done(tun, false);
+	most = budget * min(omerta_tunnel_cpus(tun), OMERTA_SHARES_MAX);
 	/*
 	 * If too many wait, some are with other CPUs: open_done() has us called
 	 * again, and meanwhile the socket's buffer is the limit.
 	 */
 	while (work < budget && tun->rx_inflight < INFLIGHT_MAX &&
 	       (skb = omerta_udp_recv(tun))) {
-		work += receive(tun, &open, skb, omerta_udp_more(tun));
+		n += receive(tun, &open, skb, omerta_udp_more(tun));
+		if (n >= most || omerta_tunnel_enough(tun, &tun->rx_jobs)) {
+			work += DIV_ROUND_UP(n, open_jobs(tun));
+			n = 0;
+		}
 	}
 	if (open)
 		close_burst(tun, open);
+	work += DIV_ROUND_UP(n, open_jobs(tun));
 	rcu_read_unlock();
 
 	if (work >= budget)

@@ -37,7 +37,7 @@ struct omerta_rx_record {
 
 /**
  * struct omerta_rx_burst - records on their way in
- * @job: for the opening; items are records, or the chunks but the first of one
+ * @job: for the opening; items are records, or the chunks of one from @first on
  * @list: member of the peer's fifo; NAPI only
  * @done: member of the device's list of what is opened
  * @peer: the peer; a reference
@@ -50,6 +50,7 @@ struct omerta_rx_record {
  * @layout: of all records but the last
  * @last: of the last
  * @merge: TCP's packets may become super-packets
+ * @first: of the chunks of the only record, those before it are open already
  * @bad: a chunk of the only record is not authentic
  * @opened: all chunks are through
  * @ended: no record may follow
@@ -71,6 +72,7 @@ struct omerta_rx_burst {
 	struct omerta_layout layout;
 	struct omerta_layout last;
 	bool merge;
+	unsigned int first;
 	bool bad;
 	bool opened;
 	bool ended;

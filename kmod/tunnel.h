@@ -62,8 +62,10 @@ struct omerta_bunch {
  * @napi: receives, commits and delivers
  * @rx_done: bursts of which the last chunk has been opened
  * @rx_inflight: bursts that are not committed; @napi only
+ * @rx_jobs: bursts that are to be opened; @napi only
  * @rx_next: whether IPv4 or IPv6 is drained first; @napi only
  * @bunch: packets on their way out; lock: the queue's
+ * @tx_jobs: bursts that are to be sealed; lock: the queue's
  * @txq: its queue
  * @pool: per-CPU workers
  * @drops: drop counters
@@ -91,36 +93,67 @@ struct omerta_tunnel {
 	struct napi_struct napi;
 	struct llist_head rx_done;
 	unsigned int rx_inflight;
+	struct omerta_jobs rx_jobs;
 	unsigned int rx_next;
 	struct omerta_bunch bunch;
+	struct omerta_jobs tx_jobs;
 	struct omerta_txq txq;
 	struct omerta_pool pool;
 	struct omerta_drops __percpu *drops;
 	struct lock_class_key xmit_class;
 };
 
+/* What a short chunk costs, compared with those of this many bytes. */
+#define OMERTA_CHUNK_COST	512U
+
+/* What is done in one go is for so many CPUs at most, lest one is left with it all. */
+#define OMERTA_SHARES_MAX	8U
+
+/* CPUs that may work. */
+static inline unsigned int omerta_tunnel_cpus(const struct omerta_tunnel *tun)
+{
+	return min(READ_ONCE(tun->pool.n_cpus), num_online_cpus());
+}
+
 /**
- * omerta_tunnel_split() - into how many runs to split chunks
+ * omerta_tunnel_split() - into how many parts to split work
  * @tun: the device
- * @bytes: plaintext bytes of the burst
- * @chunks: its chunks
+ * @bytes: plaintext bytes, of a record %OMERTA_CHUNK_COST at least
+ * @n: things that can be apart: chunks, records, bursts
  *
  * Return: 1 to work where we are.
  */
 static inline unsigned int omerta_tunnel_split(const struct omerta_tunnel *tun,
-					       u32 bytes, unsigned int chunks)
+					       u32 bytes, unsigned int n)
 {
-	unsigned int most = min(chunks, READ_ONCE(tun->pool.n_cpus));
+	unsigned int most = min(n, omerta_tunnel_cpus(tun));
 	u32 least = READ_ONCE(tun->threshold);
 
 	switch (READ_ONCE(tun->policy)) {
 	case OMERTA_POLICY_INLINE:
 		return 1;
 	case OMERTA_POLICY_AUTO:
-		/* No run is so short that handing it over costs more. */
+		/* No part is so short that handing it over costs more. */
 		return clamp_t(u32, DIV_ROUND_UP(bytes, least), 1, most);
 	}
 	return most;
+}
+
+/**
+ * omerta_tunnel_enough() - whether bursts should wait for no more to be shared with
+ * @tun: the device
+ * @jobs: the bursts
+ *
+ * Return: true if there is no use in that, as there is enough for all CPUs.
+ */
+static inline bool omerta_tunnel_enough(const struct omerta_tunnel *tun,
+					const struct omerta_jobs *jobs)
+{
+	u64 shares = min(omerta_tunnel_cpus(tun), OMERTA_SHARES_MAX);
+
+	if (READ_ONCE(tun->policy) != OMERTA_POLICY_AUTO || shares == 1)
+		return jobs->n;
+	return jobs->bytes >= shares * READ_ONCE(tun->threshold);
 }
 
 #endif /* _OMERTA_TUNNEL_H */

@@ -156,16 +156,14 @@ static struct omerta_tx_burst *stage_part(struct omerta_peer *peer,
 
 /*
  * Make bursts of a packet, or one of none for a keepalive. Returns 0 with the
- * packet consumed and @bursts to run; or an error with nothing done, -EAGAIN if
- * the packet should wait.
+ * packet consumed and its bursts in @jobs, which was empty; or an error with nothing
+ * done, -EAGAIN if the packet should wait.
  */
 static int stage(struct omerta_peer *peer, struct sk_buff *skb,
-		 struct omerta_tx_burst **bursts)
+		 struct omerta_jobs *jobs)
 {
-	struct omerta_tx_burst **end = bursts;
-	unsigned int first = 0;
+	unsigned int first = 0, all = 0;
 
-	*bursts = NULL;
 	do {
 		struct omerta_tx_burst *burst = stage_part(peer, skb, first);
 
@@ -177,24 +175,27 @@ static int stage(struct omerta_peer *peer, struct sk_buff *skb,
 					 burst == ERR_PTR(-EAGAIN) ?
 					 peer->stage_why :
 					 omerta_tx_drop_reason(PTR_ERR(burst)),
-					 (*bursts)->inner.n - first);
+					 all - first);
 			return 0;
 		}
-		*end = burst;
-		end = &burst->next;
+		omerta_jobs_add(jobs, &burst->job);
+		all = burst->inner.n;
 		first += burst->n;
-	} while (first < (*bursts)->inner.n);
+	} while (first < all);
 	return 0;
 }
 
-static void run_bursts(struct omerta_tunnel *tun, struct omerta_tx_burst *burst)
+/* Have bursts sealed, each on its own or all together. */
+static void seal(struct omerta_tunnel *tun, struct omerta_jobs *jobs)
 {
-	while (burst) {
-		struct omerta_tx_burst *next = burst->next;
+	unsigned int n = jobs->n;
 
-		omerta_pool_run(&tun->pool, &burst->job);
-		burst = next;
-	}
+	if (!n)
+		return;
+	if (n == 1)
+		n = jobs->first->n_items;
+	omerta_pool_run(&tun->pool, jobs,
+			omerta_tunnel_split(tun, jobs->bytes, n));
 }
 
 /* Let a packet wait; false if there is no room. */
@@ -239,21 +240,23 @@ static void refuse(struct omerta_peer *peer, struct sk_buff *skb,
 		omerta_tx_reject(peer->tun, skb, reason);
 }
 
-/* What the bursts of a packet, which are not sent yet, are charged with. */
-static u32 charge(const struct omerta_tx_burst *burst)
+/* What bursts that are not sent yet are charged with. */
+static u32 charge(const struct omerta_jobs *jobs)
 {
+	const struct omerta_job *job;
 	u32 bytes = 0;
 
-	for (; burst; burst = burst->next)
-		bytes += burst->outer->truesize;
+	for (job = jobs->first; job; job = job->after)
+		bytes += container_of(job, struct omerta_tx_burst,
+				      job)->outer->truesize;
 	return bytes;
 }
 
-/* Returns the bytes that it is charged with once it is on its way. */
+/* Make bursts of a packet, to be sealed. Returns the bytes that they are charged with. */
 static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 {
-	struct omerta_tx_burst *bursts = NULL;
 	struct omerta_tunnel *tun = peer->tun;
+	struct omerta_jobs jobs = {};
 	bool waits = false, ask = false;
 	enum omerta_drop why;
 	u32 bytes = 0;
@@ -261,9 +264,9 @@ static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 
 	spin_lock_bh(&peer->tx_lock);
 	if (skb_queue_empty(&peer->stage))
-		err = stage(peer, skb, &bursts);
+		err = stage(peer, skb, &jobs);
 	if (!err)
-		bytes = charge(bursts);
+		bytes = charge(&jobs);
 	if (err == -EAGAIN) {
 		waits = stage_wait(peer, skb);
 		ask = ask_for_key(peer);
@@ -274,7 +277,7 @@ static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 	if (ask)
 		omerta_keyring_needed(&peer->ring);
 	if (!err)
-		run_bursts(tun, bursts);
+		omerta_jobs_append(&tun->tx_jobs, &jobs);
 	else if (!waits)
 		refuse(peer, skb, err == -EAGAIN ? why :
 			     omerta_tx_drop_reason(err));
@@ -284,11 +287,10 @@ static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 /* Bursts of several packets; returns how many of them, from the first on. */
 static unsigned int stage_bunch(struct omerta_peer *peer,
 				const struct omerta_bunch *bunch,
-				struct omerta_tx_burst **bursts)
+				struct omerta_jobs *jobs)
 {
 	unsigned int done = 0;
 
-	*bursts = NULL;
 	if (!skb_queue_empty(&peer->stage) || !has_key(peer))
 		return 0;
 	while (done < bunch->n) {
@@ -304,27 +306,26 @@ static unsigned int stage_bunch(struct omerta_peer *peer,
 				 READ_ONCE(peer->tun->df) != OMERTA_DF_UNSET;
 		if (stage_burst(peer, burst))
 			break;
-		*bursts = burst;
-		bursts = &burst->next;
+		omerta_jobs_add(jobs, &burst->job);
 		done += burst->n_skbs;
 	}
 	return done;
 }
 
-/* Send the packets that came one right after the other; as send_packet(). */
+/* Make bursts of packets that came one right after the other; as send_packet(). */
 static u32 send_bunch(struct omerta_tunnel *tun)
 {
 	struct omerta_bunch *bunch = &tun->bunch;
-	struct omerta_tx_burst *bursts = NULL;
+	struct omerta_jobs jobs = {};
 	unsigned int done = 0;
 	u32 bytes = 0;
 
 	if (bunch->n > 1) {
 		spin_lock_bh(&bunch->peer->tx_lock);
-		done = stage_bunch(bunch->peer, bunch, &bursts);
-		bytes = charge(bursts);
+		done = stage_bunch(bunch->peer, bunch, &jobs);
+		bytes = charge(&jobs);
 		spin_unlock_bh(&bunch->peer->tx_lock);
-		run_bursts(tun, bursts);
+		omerta_jobs_append(&tun->tx_jobs, &jobs);
 	}
 	for (; done < bunch->n; done++)
 		bytes += send_packet(bunch->peer, bunch->skb[done]);
@@ -361,7 +362,7 @@ static u32 add_to_bunch(struct omerta_tunnel *tun, struct omerta_peer *peer,
  */
 void omerta_tx_flush(struct omerta_peer *peer)
 {
-	struct omerta_tx_burst *bursts;
+	struct omerta_jobs jobs = {};
 	struct sk_buff *skb;
 	int err;
 
@@ -370,7 +371,7 @@ void omerta_tx_flush(struct omerta_peer *peer)
 		spin_lock_bh(&peer->tx_lock);
 		skb = __skb_dequeue(&peer->stage);
 		if (skb)
-			err = stage(peer, skb, &bursts);
+			err = stage(peer, skb, &jobs);
 		if (skb && err == -EAGAIN)
 			__skb_queue_head(&peer->stage, skb);
 		spin_unlock_bh(&peer->tx_lock);
@@ -380,7 +381,7 @@ void omerta_tx_flush(struct omerta_peer *peer)
 		if (err)
 			refuse(peer, skb, omerta_tx_drop_reason(err));
 		else
-			run_bursts(peer->tun, bursts);
+			seal(peer->tun, &jobs);
 	}
 }
 
@@ -423,14 +424,14 @@ void omerta_tx_retry(struct omerta_peer *peer)
  */
 void omerta_tx_keepalive(struct omerta_peer *peer)
 {
-	struct omerta_tx_burst *burst;
+	struct omerta_jobs jobs = {};
 	int err;
 
 	spin_lock_bh(&peer->tx_lock);
-	err = stage(peer, NULL, &burst);
+	err = stage(peer, NULL, &jobs);
 	spin_unlock_bh(&peer->tx_lock);
 	if (!err)
-		run_bursts(peer->tun, burst);
+		seal(peer->tun, &jobs);
 }
 
 static bool valid_ip(struct sk_buff *skb)
@@ -484,7 +485,10 @@ static u32 take_packet(struct omerta_tunnel *tun, struct sk_buff *skb)
 	return bytes + send_packet(peer, skb);
 }
 
-/* Send a packet; if @more, others follow at once. The queue is ours, see txq.h. */
+/*
+ * Send a packet; if @more, others follow at once, and are sealed with it. The queue is
+ * ours, see txq.h.
+ */
 static void send_now(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 {
 	rcu_read_lock();
@@ -492,7 +496,10 @@ static void send_now(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 	/* A queue that stopped will not bring the one that is to follow. */
 	if (!more || netif_queue_stopped(tun->dev)) {
 		omerta_txq_sent(tun, send_bunch(tun));
+		seal(tun, &tun->tx_jobs);
 		omerta_txq_end(tun);
+	} else if (omerta_tunnel_enough(tun, &tun->tx_jobs)) {
+		seal(tun, &tun->tx_jobs);
 	}
 	rcu_read_unlock();
 }
@@ -512,7 +519,7 @@ netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev)
 	/* Other devices, which we may send into, change what it says. */
 	bool more = netdev_xmit_more();
 
-	if (tun->bunch.n || !omerta_txq_begin(tun, skb))
+	if (tun->bunch.n || tun->tx_jobs.n || !omerta_txq_begin(tun, skb))
 		send_now(tun, skb, more);
 	return NETDEV_TX_OK;
 }
@@ -552,5 +559,7 @@ void omerta_tx_purge(struct omerta_tunnel *tun)
 		omerta_drop(tun->drops, tun->bunch.skb[i],
 			    OMERTA_DROP_TX_DROP_DOWN);
 	tun->bunch.n = 0;
+	/* They find no socket. */
+	seal(tun, &tun->tx_jobs);
 	netif_tx_unlock_bh(tun->dev);
 }

@@ -191,17 +191,14 @@ static void lay_out(struct omerta_tx_burst *burst,
 }
 
 static void init_job(struct omerta_tx_burst *burst,
-		     const struct omerta_tunnel *tun,
 		     void (*done)(struct omerta_job *job))
 {
-	unsigned int items = by_records(burst) ? burst->n :
-						 burst->last.n_chunks;
-
 	burst->job.run = seal_run;
 	burst->job.done = done;
 	burst->job.free = burst_free;
-	omerta_job_init(&burst->job, items,
-			omerta_tunnel_split(tun, burst->bytes, items));
+	omerta_job_init(&burst->job,
+			by_records(burst) ? burst->n : burst->last.n_chunks,
+			max(burst->bytes, burst->n * OMERTA_CHUNK_COST));
 }
 
 /* Give a burst that is laid out all that it needs; frees it if that fails. */
@@ -218,7 +215,7 @@ static struct omerta_tx_burst *finish(struct omerta_tx_burst *burst,
 		return ERR_PTR(-ENOMEM);
 	}
 	burst->peer = peer;
-	init_job(burst, peer->tun, done);
+	init_job(burst, done);
 	return burst;
 }
 

@@ -15,7 +15,6 @@
  * struct omerta_tx_burst - records on their way out
  * @job: for the sealing; items are records, or the chunks of one
  * @list: member of the peer's fifo
- * @next: burst that is staged with it, after it
  * @peer: the peer; a reference
  * @key: the key; a reference
  * @inner: the packets, if they are one skb
@@ -38,7 +37,6 @@
 struct omerta_tx_burst {
 	struct omerta_job job;
 	struct list_head list;
-	struct omerta_tx_burst *next;
 	struct omerta_peer *peer;
 	struct omerta_key *key;
 	struct omerta_segments inner;

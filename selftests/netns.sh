@@ -150,6 +150,55 @@ test_order_in() {
 	no_drops b
 }
 
+# helped: how often CPUs have begun to help others, since trace_help()
+helped() {
+	grep -c 'function worker_work \[omerta\]' "$TRACING/trace" || true
+}
+
+trace_help() {
+	TRACING=/sys/kernel/tracing
+	mountpoint -q "$TRACING" || mount -t tracefs none "$TRACING" || {
+		echo "SKIP no tracefs"
+		exit 4
+	}
+	echo 1 >"$TRACING/events/workqueue/workqueue_execute_start/enable"
+	echo >"$TRACING/trace"
+}
+
+# shared DEVICE SENDER-POLICY RECEIVER-POLICY: CPUs share bursts that wait together,
+# before a device that lets some through at a time, though each is too short to be
+# split: what differs in its ECN mark goes apart.
+shared() {
+	local numbers
+
+	order "$2" "$3"
+	on a omertactl link set omr0 percpu-threshold 16384
+	on b omertactl link set omr0 percpu-threshold 16384
+	on a tc qdisc replace dev omr0 root pfifo limit 1000
+	on a tc qdisc replace dev "$1" root netem slot 100ms limit 1000
+	on a sh -c 'echo 1000000 >/sys/class/net/omr0/queues/tx-0/byte_queue_limits/limit_min'
+	take_numbered b 600 "$DIR/numbers"
+	numbers=$!
+	trace_help
+	on a python3 -c 'import socket
+s = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+s[1].setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 2)
+for n in s:
+    n.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
+for i in range(600):
+    s[i % 2].sendto(i.to_bytes(4, "big") * 300, ("10.9.0.2", 7777))'
+	await is 600 dev_stat b rx-packets
+	echo 0 >"$TRACING/events/workqueue/workqueue_execute_start/enable"
+	wait "$numbers"
+	cmp <(seq 0 599) "$DIR/numbers"
+	more_than 0 helped
+	no_drops a
+	no_drops b
+}
+
+test_shared_out() { shared omr0 auto inline; }
+test_shared_in() { shared to_b inline auto; }
+
 test_mtu_refused() {
 	local max
 

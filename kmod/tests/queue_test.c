@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work split over CPUs: every item once, in contiguous runs, whoever helps.
+ * Work split over CPUs: every item once, in contiguous runs or whole jobs, whoever
+ * helps.
  */
 #include "../queue.c"
 
@@ -19,8 +20,7 @@ struct test_job {
 	atomic_t items[MAX_ITEMS];
 	atomic_t runs;
 	atomic_t done;
-	unsigned int shortest;
-	unsigned int longest;
+	unsigned int n_runs;
 	bool early;
 	struct completion *wait;
 };
@@ -78,14 +78,18 @@ static struct test_job *new_job(struct kunit *test, unsigned int n_items,
 	t->job.done = job_done;
 	t->job.free = job_free;
 	init_completion(&t->freed);
-	omerta_job_init(&t->job, n_items, n_runs);
+	t->n_runs = n_runs;
+	omerta_job_init(&t->job, n_items, 1 + n_items);
 	return t;
 }
 
 static void submit(struct test_job *t)
 {
+	struct omerta_jobs jobs = {};
+
+	omerta_jobs_add(&jobs, &t->job);
 	local_bh_disable();
-	omerta_pool_run(&pool, &t->job);
+	omerta_pool_run(&pool, &jobs, t->n_runs);
 	local_bh_enable();
 }
 
@@ -100,7 +104,8 @@ static void finish(struct kunit *test, struct test_job *t)
 		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&t->items[i]),
 				    i < t->job.n_items, "item %u of %u in %u",
 				    i, t->job.n_items, t->job.n_runs);
-	KUNIT_EXPECT_EQ(test, atomic_read(&t->runs), t->job.n_runs);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->runs), t->n_runs);
+	KUNIT_EXPECT_EQ(test, t->job.n_runs, t->n_runs);
 	KUNIT_EXPECT_EQ(test, atomic_read(&t->done), 1);
 	KUNIT_EXPECT_FALSE(test, t->early);
 }
@@ -145,6 +150,7 @@ static void offer_only(struct test_job *t)
 	struct omerta_worker *worker;
 	unsigned int cpu;
 
+	job_split(&t->job, t->n_runs);
 	for_each_online_cpu(cpu) {
 		worker = per_cpu_ptr(pool.workers, cpu);
 		refcount_inc(&t->job.refs);
@@ -215,10 +221,112 @@ static void full_rings(struct kunit *test)
 		finish(test, jobs[i]);
 }
 
+/* Several at once stay whole, whatever their sizes are. */
+static void whole_jobs(struct kunit *test)
+{
+	struct test_rng rng = TEST_RNG(2);
+	struct omerta_jobs jobs = {};
+	struct test_job *t[32];
+	unsigned int i, k, n;
+
+	for (i = 0; i < 100; i++) {
+		n = 2 + test_below(&rng, ARRAY_SIZE(t) - 1);
+		for (k = 0; k < n; k++) {
+			t[k] = new_job(test, test_below(&rng, MAX_ITEMS + 1), 1);
+			omerta_jobs_add(&jobs, &t[k]->job);
+		}
+		local_bh_disable();
+		omerta_pool_run(&pool, &jobs, 1 + test_below(&rng, n));
+		local_bh_enable();
+		KUNIT_EXPECT_EQ(test, jobs.n, 0);
+		KUNIT_EXPECT_EQ(test, jobs.bytes, 0);
+		KUNIT_EXPECT_PTR_EQ(test, jobs.first, NULL);
+		for (k = 0; k < n; k++)
+			finish(test, t[k]);
+	}
+}
+
+static bool eventually_done(struct test_job *t)
+{
+	unsigned long end = jiffies + 30 * HZ;
+
+	while (!atomic_read(&t->done)) {
+		if (time_after(jiffies, end))
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
+/* Others do what is theirs, and only that, though who offers it does nothing. */
+static void others_work(struct kunit *test)
+{
+	/* Half of the bytes are in the first two. */
+	static const unsigned int items[] = { 40, 60, 10, 50, 1, 39 };
+	struct test_job *t[ARRAY_SIZE(items)];
+	struct omerta_jobs jobs = {};
+	struct omerta_job *job;
+	unsigned int i;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	for (i = 0; i < ARRAY_SIZE(items); i++) {
+		t[i] = new_job(test, items[i], 1);
+		t[i]->job.bytes = items[i];
+		omerta_jobs_add(&jobs, &t[i]->job);
+	}
+	local_bh_disable();
+	omerta_pool_offer(&pool, &jobs, 2);
+	local_bh_enable();
+	for (i = 2; i < ARRAY_SIZE(items); i++)
+		KUNIT_EXPECT_TRUE(test, eventually_done(t[i]));
+	KUNIT_EXPECT_EQ(test, atomic_read(&t[0]->job.next), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t[1]->job.next), 0);
+	while ((job = omerta_jobs_pop(&jobs))) {
+		omerta_job_work(job);
+		omerta_job_put(job);
+	}
+	for (i = 0; i < ARRAY_SIZE(items); i++)
+		finish(test, t[i]);
+}
+
+static void lists(struct kunit *test)
+{
+	struct omerta_jobs a = {}, b = {};
+	struct test_job *t[4];
+	struct omerta_job *job;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++)
+		t[i] = new_job(test, i, 1);
+	omerta_jobs_append(&a, &b);
+	KUNIT_EXPECT_PTR_EQ(test, omerta_jobs_pop(&a), NULL);
+	omerta_jobs_add(&b, &t[0]->job);
+	omerta_jobs_append(&a, &b);
+	KUNIT_EXPECT_PTR_EQ(test, omerta_jobs_pop(&b), NULL);
+	omerta_jobs_add(&b, &t[1]->job);
+	omerta_jobs_add(&b, &t[2]->job);
+	omerta_jobs_append(&a, &b);
+	omerta_jobs_add(&a, &t[3]->job);
+	KUNIT_EXPECT_EQ(test, a.n, 4);
+	KUNIT_EXPECT_EQ(test, a.bytes, 1 + 2 + 3 + 4);
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		job = omerta_jobs_pop(&a);
+		KUNIT_EXPECT_PTR_EQ(test, job, &t[i]->job);
+		omerta_job_put(&t[i]->job);
+		omerta_job_put(&t[i]->job);
+		KUNIT_EXPECT_TRUE(test, try_wait_for_completion(&t[i]->freed));
+	}
+	KUNIT_EXPECT_PTR_EQ(test, omerta_jobs_pop(&a), NULL);
+}
+
 static struct kunit_case queue_cases[] = {
+	KUNIT_CASE(lists),
 	KUNIT_CASE(every_item_once),
 	KUNIT_CASE(no_items),
 	KUNIT_CASE(no_helpers),
+	KUNIT_CASE(whole_jobs),
+	KUNIT_CASE(others_work),
 	KUNIT_CASE(all_work),
 	KUNIT_CASE(full_rings),
 	{}
