@@ -251,9 +251,9 @@ static unsigned int open_first(struct omerta_rx_burst *burst, unsigned int runs)
 
 /*
  * Open what has been received: a lone burst, if it is worth it, by several CPUs; of
- * several, each whole by one. Returns the number of CPUs.
+ * several, each whole by one. Returns how many of @datagrams that is for each CPU.
  */
-static unsigned int open_jobs(struct omerta_tunnel *tun)
+static unsigned int open_jobs(struct omerta_tunnel *tun, unsigned int datagrams)
 {
 	struct omerta_jobs *jobs = &tun->rx_jobs;
 	unsigned int runs = jobs->n, n = jobs->n;
@@ -275,7 +275,8 @@ static unsigned int open_jobs(struct omerta_tunnel *tun)
 		}
 		omerta_job_put(job);
 	}
-	return max(runs, 1U);
+	runs = clamp(runs, 1U, OMERTA_SHARES_MAX);
+	return DIV_ROUND_UP(datagrams, runs);
 }
 
 /* Drop a burst before it is opened. */
@@ -538,6 +539,19 @@ static unsigned int receive(struct omerta_tunnel *tun,
 	return n;
 }
 
+/* Whether what came in @n datagrams should be opened before more is taken. */
+static bool enough(const struct omerta_tunnel *tun,
+		   const struct omerta_rx_burst *open, unsigned int n,
+		   unsigned int budget)
+{
+	/* What is dropped is nobody else's work. */
+	bool useless = !tun->rx_jobs.n && (!open || !open->n);
+
+	return n >= budget * (useless ? 1 : omerta_tunnel_shares(tun)) ||
+	       tun->rx_inflight >= INFLIGHT_MAX ||
+	       omerta_tunnel_enough(tun, &tun->rx_jobs);
+}
+
 /**
  * omerta_rx_poll() - take what came in on the sockets and from other CPUs; see
  * what has left
@@ -553,13 +567,12 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 						 napi);
 	struct omerta_rx_burst *open = NULL;
 	struct sk_buff *skb;
-	unsigned int n = 0, most;
+	unsigned int n = 0;
 	int work;
 
 	omerta_txq_poll(tun);
 	rcu_read_lock();
 	work = take_done(tun, false);
-	most = budget * min(omerta_tunnel_cpus(tun), OMERTA_SHARES_MAX);
 	/*
 	 * If too many wait, some are with other CPUs: open_done() has us called
 	 * again, and meanwhile the socket's buffer is the limit.
@@ -567,14 +580,14 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 	while (work < budget && tun->rx_inflight < INFLIGHT_MAX &&
 	       (skb = omerta_udp_recv(tun))) {
 		n += receive(tun, &open, skb, omerta_udp_more(tun));
-		if (n >= most || omerta_tunnel_enough(tun, &tun->rx_jobs)) {
-			work += DIV_ROUND_UP(n, open_jobs(tun));
+		if (enough(tun, open, n, budget - work)) {
+			work += open_jobs(tun, n);
 			n = 0;
 		}
 	}
 	if (open)
 		close_burst(tun, open);
-	work += DIV_ROUND_UP(n, open_jobs(tun));
+	work += open_jobs(tun, n);
 	rcu_read_unlock();
 
 	if (work >= budget)

@@ -15,6 +15,7 @@
 #include "queue.h"
 #include "stats.h"
 #include "txq.h"
+#include "wire.h"
 
 enum omerta_family { OMERTA_V4, OMERTA_V6, OMERTA_FAMILIES };
 
@@ -115,6 +116,12 @@ static inline unsigned int omerta_tunnel_cpus(const struct omerta_tunnel *tun)
 	return min(READ_ONCE(tun->pool.n_cpus), num_online_cpus());
 }
 
+/* What several CPUs do together counts as so much less, at most. */
+static inline unsigned int omerta_tunnel_shares(const struct omerta_tunnel *tun)
+{
+	return min(omerta_tunnel_cpus(tun), OMERTA_SHARES_MAX);
+}
+
 /**
  * omerta_tunnel_split() - into how many parts to split work
  * @tun: the device
@@ -149,11 +156,12 @@ static inline unsigned int omerta_tunnel_split(const struct omerta_tunnel *tun,
 static inline bool omerta_tunnel_enough(const struct omerta_tunnel *tun,
 					const struct omerta_jobs *jobs)
 {
-	u64 shares = min(omerta_tunnel_cpus(tun), OMERTA_SHARES_MAX);
+	u32 shares = omerta_tunnel_shares(tun);
+	u32 least = min_t(u32, READ_ONCE(tun->threshold), OMERTA_MAX_DATAGRAM);
 
 	if (READ_ONCE(tun->policy) != OMERTA_POLICY_AUTO || shares == 1)
 		return jobs->n;
-	return jobs->bytes >= shares * READ_ONCE(tun->threshold);
+	return jobs->bytes >= shares * least;
 }
 
 #endif /* _OMERTA_TUNNEL_H */

@@ -259,24 +259,22 @@ static bool eventually_done(struct test_job *t)
 }
 
 /* Others do what is theirs, and only that, though who offers it does nothing. */
-static void others_work(struct kunit *test)
+static void offer_groups_of(struct kunit *test, unsigned int n_groups)
 {
-	/* Half of the bytes are in the first two. */
+	/* The first two are one group of two, or two of four. */
 	static const unsigned int items[] = { 40, 60, 10, 50, 1, 39 };
 	struct test_job *t[ARRAY_SIZE(items)];
 	struct omerta_jobs jobs = {};
 	struct omerta_job *job;
 	unsigned int i;
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
 	for (i = 0; i < ARRAY_SIZE(items); i++) {
 		t[i] = new_job(test, items[i], 1);
 		t[i]->job.bytes = items[i];
 		omerta_jobs_add(&jobs, &t[i]->job);
 	}
 	local_bh_disable();
-	omerta_pool_offer(&pool, &jobs, 2);
+	omerta_pool_offer(&pool, &jobs, n_groups);
 	local_bh_enable();
 	for (i = 2; i < ARRAY_SIZE(items); i++)
 		KUNIT_EXPECT_TRUE(test, eventually_done(t[i]));
@@ -288,6 +286,16 @@ static void others_work(struct kunit *test)
 	}
 	for (i = 0; i < ARRAY_SIZE(items); i++)
 		finish(test, t[i]);
+}
+
+static void others_work(struct kunit *test)
+{
+	unsigned int n_groups;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	for (n_groups = 2; n_groups <= 4; n_groups += 2)
+		offer_groups_of(test, n_groups);
 }
 
 static void lists(struct kunit *test)
