@@ -103,7 +103,7 @@ static bool has_neon(void)
 /* The best first. */
 static const struct isa isas[] = {
 #ifdef MB_X86
-	ISA(avx512ifma, 3),
+	ISA(avx512ifma, 2),
 	ISA(avx512vl, 4),
 	ISA(avx2, 3),
 	ISA(ssse3, 4),

@@ -305,18 +305,15 @@ static __always_inline void xor_block(u8 *to, const u8 *from, const state_t x,
 		      load(from + 4 * LANES * i) ^ x[LANES * i + lane]);
 }
 
-/* With a block in memory, of which maybe only a part is of use */
+/* With key stream in memory */
 static void xor_stash(u8 *to, const u8 *from, const u8 *stash, u32 len)
 {
 	u64 a, b;
 	u32 i;
 
-	if (len >= OMERTA_BLOCK_LEN) {
-		for (i = 0; i < OMERTA_BLOCK_LEN; i += sizeof(lanes_t))
-			store(to + i, load(from + i) ^ load(stash + i));
-		return;
-	}
-	for (i = 0; i + sizeof(a) <= len; i += sizeof(a)) {
+	for (i = 0; i + sizeof(lanes_t) <= len; i += sizeof(lanes_t))
+		store(to + i, load(from + i) ^ load(stash + i));
+	for (; i + sizeof(a) <= len; i += sizeof(a)) {
 		__builtin_memcpy(&a, from + i, sizeof(a));
 		__builtin_memcpy(&b, stash + i, sizeof(b));
 		a ^= b;
@@ -401,13 +398,19 @@ static __always_inline void crypt_blocks(struct omerta_mb *mb, int batches,
 static __always_inline u32 use_stash(struct omerta_mb *mb, struct cursor *c,
 				     u32 blocks)
 {
-	struct omerta_mb_lanes *l = &mb->lanes[0];
-	u32 i, n = blocks < mb->stashed ? blocks : mb->stashed;
+	u32 i, some, len, n = min(blocks, mb->stashed);
 
-	for (i = 0; i < n; i++) {
-		next_block(c, l, 0);
-		xor_stash(l->to[0], l->from[0],
-			  mb->stash[BLOCKS - mb->stashed + i], l->len[0]);
+	for (i = 0; i < n; i += some) {
+		while (!c->left)
+			begin_chunk(c);
+		some = min(n - i, DIV_ROUND_UP(c->left, OMERTA_BLOCK_LEN));
+		len = min(c->left, some * OMERTA_BLOCK_LEN);
+		xor_stash(c->to, c->from,
+			  mb->stash[BLOCKS - mb->stashed + i], len);
+		c->from += len;
+		c->to += len;
+		c->left -= len;
+		c->counter += some;
 	}
 	return n;
 }

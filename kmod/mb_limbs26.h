@@ -114,6 +114,12 @@ static __always_inline void block_limbs(ways_t *m, const ways_t *v, ways_t bit)
 	m[4] |= bit & 1ULL << 24;
 }
 
+/* Of the part of a one-time key that is the multiplier */
+static __always_inline void clamped_limbs(ways_t *r, ways_t low, ways_t high)
+{
+	to_limbs(r, low & 0x0ffffffc0fffffff, high & 0x0ffffffc0ffffffc);
+}
+
 /* What limbs of 26 bits are multiplied by, and so 5 times what they are */
 static __always_inline void to_factors(factor_t *r, factor_t *r5,
 				       const ways_t *m)
@@ -127,12 +133,24 @@ static __always_inline void to_factors(factor_t *r, factor_t *r5,
 	}
 }
 
+/* Multiply what carry() left, or the sum of some of that. */
+static __always_inline void multiply(ways_t *h, const ways_t *by)
+{
+	factor_t r[5] __uninitialized;
+	factor_t r5[5] __uninitialized;
+	ways_t d[5] = {};
+
+	to_factors(r, r5, by);
+	mul_add_all(d, h, r, r5);
+	carry(h, d);
+}
+
 static __always_inline void make_powers(struct powers *p, ways_t low, ways_t high)
 {
 	ways_t m[5] __uninitialized;
 	ways_t d[5] = {};
 
-	to_limbs(m, low & 0x0ffffffc0fffffff, high & 0x0ffffffc0ffffffc);
+	clamped_limbs(m, low, high);
 	to_factors(p->r, p->r5, m);
 	mul_add_all(d, m, p->r, p->r5);
 	carry(m, d);

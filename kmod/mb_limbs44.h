@@ -75,6 +75,12 @@ static __always_inline void block_limbs(ways_t *m, const ways_t *v, ways_t bit)
 	m[2] |= bit & 1ULL << 40;
 }
 
+/* Of the part of a one-time key that is the multiplier */
+static __always_inline void clamped_limbs(ways_t *r, ways_t low, ways_t high)
+{
+	to_limbs(r, low & 0x0ffffffc0fffffff, high & 0x0ffffffc0ffffffc);
+}
+
 static __always_inline void times_20(ways_t *to, const ways_t *from)
 {
 	int i;
@@ -84,11 +90,22 @@ static __always_inline void times_20(ways_t *to, const ways_t *from)
 		to[i] = (from[i] << 4) + (from[i] << 2);
 }
 
+/* Multiply what carry() left, or the sum of some of that. */
+static __always_inline void multiply(ways_t *h, const ways_t *by)
+{
+	ways_t by20[3] __uninitialized;
+	struct sums d = {};
+
+	times_20(by20, by);
+	mul_add_all(&d, h, by, by20);
+	carry(h, &d);
+}
+
 static __always_inline void make_powers(struct powers *p, ways_t low, ways_t high)
 {
 	struct sums d = {};
 
-	to_limbs(p->r, low & 0x0ffffffc0fffffff, high & 0x0ffffffc0ffffffc);
+	clamped_limbs(p->r, low, high);
 	times_20(p->r20, p->r);
 	mul_add_all(&d, p->r, p->r, p->r20);
 	carry(p->rr, &d);

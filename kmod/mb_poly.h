@@ -3,6 +3,10 @@
  * Poly1305 (RFC 8439, 2.5) of the ciphertexts of WAYS chunks at once, or twice as many,
  * each in a lane of its own. Lanes with fewer blocks begin later, so that all end
  * together. Two blocks are added at a time: h = (h + a) * r^2 + b * r.
+ *
+ * Of fewer chunks, each has several lanes, for parts of equal length that follow each
+ * other. The sum of a part is multiplied by the power of r that those behind it are long
+ * (Goll and Gueron, Vectorization of Poly1305 Message Authentication Code, 2015).
  */
 typedef u64 ways_t __attribute__((__vector_size__(8 * WAYS)));
 typedef u32 halves_t __attribute__((__vector_size__(4 * WAYS)));
@@ -98,30 +102,122 @@ static __always_inline void to_words(ways_t *v)
 }
 #endif
 
+/* A chunk's lanes are next to each other: from one lane for each to those of all */
+#if WAYS == 8
+static __always_inline ways_t spread(ways_t v, unsigned int parts)
+{
+	if (parts == 2)
+		return SHUFFLE(v, v, 0, 0, 1, 1, 2, 2, 3, 3);
+	if (parts == 4)
+		return SHUFFLE(v, v, 0, 0, 0, 0, 1, 1, 1, 1);
+	return v;
+}
+
+/* And back */
+static __always_inline ways_t gather(ways_t v, unsigned int parts)
+{
+	if (parts == 2)
+		return SHUFFLE(v, v, 0, 2, 4, 6, 1, 3, 5, 7);
+	if (parts == 4)
+		return SHUFFLE(v, v, 0, 4, 1, 2, 3, 5, 6, 7);
+	return v;
+}
+
+static __always_inline ways_t swap1(ways_t v)
+{
+	return SHUFFLE(v, v, 1, 0, 3, 2, 5, 4, 7, 6);
+}
+
+static __always_inline ways_t swap2(ways_t v)
+{
+	return SHUFFLE(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
+}
+
+#define LANE_NUMBERS	(ways_t){ 0, 1, 2, 3, 4, 5, 6, 7 }
+#define PARTS_MAX	4
+#elif WAYS == 4
+static __always_inline ways_t spread(ways_t v, unsigned int parts)
+{
+	if (parts == 2)
+		return SHUFFLE(v, v, 0, 0, 1, 1);
+	if (parts == 4)
+		return SHUFFLE(v, v, 0, 0, 0, 0);
+	return v;
+}
+
+static __always_inline ways_t gather(ways_t v, unsigned int parts)
+{
+	if (parts == 2)
+		return SHUFFLE(v, v, 0, 2, 1, 3);
+	return v;
+}
+
+static __always_inline ways_t swap1(ways_t v)
+{
+	return SHUFFLE(v, v, 1, 0, 3, 2);
+}
+
+static __always_inline ways_t swap2(ways_t v)
+{
+	return SHUFFLE(v, v, 2, 3, 0, 1);
+}
+
+#define LANE_NUMBERS	(ways_t){ 0, 1, 2, 3 }
+#define PARTS_MAX	4
+#else
+static __always_inline ways_t spread(ways_t v, unsigned int parts)
+{
+	return parts == 2 ? SHUFFLE(v, v, 0, 0) : v;
+}
+
+static __always_inline ways_t gather(ways_t v, unsigned int parts)
+{
+	return v;
+}
+
+static __always_inline ways_t swap1(ways_t v)
+{
+	return SHUFFLE(v, v, 1, 0);
+}
+
+#define LANE_NUMBERS	(ways_t){ 0, 1 }
+#define PARTS_MAX	2
+#endif
+
 /**
- * struct streams - the ciphertexts of WAYS chunks, each behind some bytes of nothing
+ * struct streams - parts of ciphertexts, one for each lane, behind some bytes of nothing
  * @data: its address, as if it began with them
  * @none: how many those are, a multiple of 16
- * @len: length of the ciphertext
+ * @len: length of the part
+ * @whole: length of the whole ciphertext
  */
 struct streams {
 	unsigned long data[WAYS];
 	u64 none[WAYS];
 	u64 len[WAYS];
+	u64 whole[WAYS];
 };
 
+/* Ciphertexts of @n chunks in @parts of @size bytes each, STEP or a multiple */
 static __always_inline void find_streams(struct streams *s,
 					 const struct omerta_chunk *list,
-					 unsigned int n, u32 longest)
+					 unsigned int n, unsigned int parts,
+					 u32 size)
 {
-	unsigned int i;
+	unsigned int i, shift = fls64(parts) - 1;
 
 	for (i = 0; i < WAYS; i++) {
-		/* The spare lanes' are of nothing. */
-		s->len[i] = i < n ? list[i].len : 0;
-		s->none[i] = longest - round_up(s->len[i], 16);
-		s->data[i] = (i < n ? (unsigned long)list[i].sealed : 0) -
-			     s->none[i];
+		/* Spare lanes do as the first, lest they have steps of their own. */
+		const struct omerta_chunk *c = &list[i >> shift < n ? i >> shift : 0];
+		/* Where the whole begins and ends, from this part on */
+		int from = (parts - (i & (parts - 1))) * size -
+			   round_up(c->len, 16);
+		int to = from + c->len;
+
+		s->whole[i] = c->len;
+		s->none[i] = clamp_t(int, from, 0, size);
+		s->len[i] = clamp_t(int, to, 0, size) - s->none[i];
+		s->data[i] = (unsigned long)c->sealed - from;
 	}
 }
 
@@ -211,23 +307,76 @@ static_assert(GROUPS * sizeof(struct group) <= sizeof_field(struct omerta_mb, gr
 /* Not inlined, nor is the end: their vectors would take room beside the steps'. */
 static noinline_for_stack void begin_group(struct group *g,
 					   const struct omerta_mb *mb,
-					   unsigned int first)
+					   unsigned int first, unsigned int parts)
 {
-	make_powers(&g->p, key_words(mb, first, 0), key_words(mb, first, 2));
+	make_powers(&g->p, spread(key_words(mb, first, 0), parts),
+		    spread(key_words(mb, first, 2), parts));
+}
+
+/* Multiply those of two parts that come first, where @later is 0, by @by. */
+static __always_inline void multiply_first(ways_t *h, const ways_t *by,
+					   ways_t later)
+{
+	ways_t factor[N_LIMBS] __uninitialized;
+	ways_t first = (ways_t)(later == 0);
+	int i;
+
+	UNROLLED
+	for (i = 0; i < N_LIMBS; i++)
+		factor[i] = by[i] & first;
+	factor[0] |= ~first & 1;
+	multiply(h, factor);
+}
+
+/* Join the parts of each chunk, of as many blocks, which all its lanes have then. */
+static noinline_for_stack void join_parts(struct group *g,
+					  const struct omerta_mb *mb,
+					  unsigned int first, unsigned int parts,
+					  u32 blocks)
+{
+	ways_t lanes = LANE_NUMBERS;
+	ways_t r[N_LIMBS] __uninitialized;
+	ways_t x[N_LIMBS] __uninitialized;
+	int i, bit = fls64(blocks) - 1;
+
+	clamped_limbs(r, spread(key_words(mb, first, 0), parts),
+		      spread(key_words(mb, first, 2), parts));
+	UNROLLED
+	for (i = 0; i < N_LIMBS; i++)
+		x[i] = r[i];
+	while (bit--) {
+		multiply(x, x);
+		if (blocks & 1 << bit)
+			multiply(x, r);
+	}
+	multiply_first(g->h, x, lanes & 1);
+	UNROLLED
+	for (i = 0; i < N_LIMBS; i++)
+		g->h[i] += swap1(g->h[i]);
+#if PARTS_MAX > 2
+	if (parts == 2)
+		return;
+	multiply(x, x);
+	multiply_first(g->h, x, lanes & 2);
+	UNROLLED
+	for (i = 0; i < N_LIMBS; i++)
+		g->h[i] += swap2(g->h[i]);
+#endif
 }
 
 static noinline_for_stack void end_group(struct group *g, struct omerta_mb *mb,
-					 unsigned int first,
+					 unsigned int first, unsigned int parts,
 					 const struct streams *s)
 {
 	ways_t low, high, pad = key_words(mb, first, 4);
 	/* No associated data; both lengths are of 64 bits. */
-	ways_t lengths[] = { ways_all(0), ways_load(s->len) };
+	ways_t lengths[] = { ways_all(0), ways_load(s->whole) };
 
 	add_one(g->h, &g->p, lengths);
 	reduce(g->h, &low, &high);
-	low += pad;
-	high += key_words(mb, first, 6) - (ways_t)(low < pad);
+	low = gather(low, parts) + pad;
+	high = gather(high, parts) + key_words(mb, first, 6) -
+	       (ways_t)(low < pad);
 	ways_store(&mb->tag[0][first], low);
 	ways_store(&mb->tag[1][first], high);
 }
@@ -281,6 +430,20 @@ static noinline_for_stack void add_two_groups(struct group *g,
 	add_all(g, s, 2, longest);
 }
 
+/* Steps of a part that are worth joining it to others for */
+#define PART_STEPS	2
+
+/* Into how many parts to cut @n chunks */
+static __always_inline unsigned int count_parts(unsigned int n, u32 longest)
+{
+	unsigned int parts = 1;
+
+	while (parts < PARTS_MAX && 2 * parts * n <= WAYS &&
+	       longest >= 2 * parts * PART_STEPS * STEP)
+		parts *= 2;
+	return parts;
+}
+
 /* Tags of as many chunks from @first on as registers hold; returns how many */
 static unsigned int make_tags(struct omerta_mb *mb,
 			      const struct omerta_chunk *list, unsigned int n,
@@ -289,22 +452,25 @@ static unsigned int make_tags(struct omerta_mb *mb,
 	struct group *g = (struct group *)mb->groups;
 	int i, groups = GROUPS > 1 && first + WAYS < n ? 2 : 1;
 	struct streams s[2];
-	u32 longest = 0;
-	unsigned int c;
+	u32 longest = 0, size;
+	unsigned int c, parts;
 
 	for (c = first; c < n && c < first + groups * WAYS; c++)
 		longest = max(longest, list[c].len);
-	longest = round_up(longest, STEP);
+	parts = count_parts(n - first, longest);
+	size = round_up(DIV_ROUND_UP(longest, parts), STEP);
 	for (i = 0; i < groups; i++) {
 		c = first + i * WAYS;
-		find_streams(&s[i], list + c, n > c ? n - c : 0, longest);
-		begin_group(&g[i], mb, c);
+		find_streams(&s[i], list + c, n - c, parts, size);
+		begin_group(&g[i], mb, c, parts);
 	}
 	if (groups == 1)
-		add_one_group(g, s, longest);
+		add_one_group(g, s, size);
 	else
-		add_two_groups(g, s, longest);
+		add_two_groups(g, s, size);
+	if (parts > 1)
+		join_parts(g, mb, first, parts, size / 16);
 	for (i = 0; i < groups; i++)
-		end_group(&g[i], mb, first + i * WAYS, &s[i]);
+		end_group(&g[i], mb, first + i * WAYS, parts, &s[i]);
 	return groups * WAYS;
 }

@@ -9,6 +9,7 @@
  * BYTE_SHUFFLES	if vectors' bytes can be shuffled, but not words rotated
  * LIMBS	the file about Poly1305's numbers
  */
+#include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>

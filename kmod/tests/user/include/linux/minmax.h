@@ -10,5 +10,6 @@
 	do { __typeof__(a) a_ = (a); (a) = (b); (b) = a_; } while (0)
 #define min_t(t, a, b)	min((t)(a), (t)(b))
 #define max_t(t, a, b)	max((t)(a), (t)(b))
+#define clamp_t(t, v, a, b)	min_t(t, max_t(t, v, a), b)
 
 #endif /* _OMERTA_USER_MINMAX_H */
