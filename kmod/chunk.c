@@ -19,13 +19,15 @@ static_assert(OMERTA_TAG_LEN == CHACHA20POLY1305_AUTHTAG_SIZE);
 
 /**
  * omerta_chunk_seal() - seal every chunk of a list
+ * @engine: from omerta_engine_default() or omerta_engine_find()
  * @list: chunks, of one or of several records of the same key
  * @n: their number, at most OMERTA_CHUNK_LIST
  * @secret: the key's send secret
  *
  * Context: any but hard interrupt.
  */
-void omerta_chunk_seal(const struct omerta_chunk *list, unsigned int n,
+void omerta_chunk_seal(const struct omerta_engine *engine,
+		       const struct omerta_chunk *list, unsigned int n,
 		       const u8 secret[OMERTA_SECRET_LEN])
 {
 	unsigned int i, done;
@@ -33,7 +35,7 @@ void omerta_chunk_seal(const struct omerta_chunk *list, unsigned int n,
 	for (i = 0; i < n; i += done) {
 		const struct omerta_chunk *c = &list[i];
 
-		done = omerta_mb_seal(c, n - i, secret);
+		done = omerta_mb_seal(engine, c, n - i, secret);
 		if (done)
 			continue;
 		chacha20poly1305_encrypt(c->sealed, c->plain, c->len, NULL, 0,
@@ -51,6 +53,7 @@ static bool is_lost(const struct omerta_chunk *list, unsigned int i, u32 good)
 
 /**
  * omerta_chunk_open() - open the chunks of a list
+ * @engine: from omerta_engine_default() or omerta_engine_find()
  * @list: chunks, of one or of several records of the same key
  * @n: their number, at most OMERTA_CHUNK_LIST
  * @secret: the key's receive secret
@@ -61,7 +64,8 @@ static bool is_lost(const struct omerta_chunk *list, unsigned int i, u32 good)
  * Return: a bit for each chunk, set if it is authentic. Behind a chunk that is not,
  * others of its record may be left out.
  */
-u32 omerta_chunk_open(const struct omerta_chunk *list, unsigned int n,
+u32 omerta_chunk_open(const struct omerta_engine *engine,
+		      const struct omerta_chunk *list, unsigned int n,
 		      const u8 secret[OMERTA_SECRET_LEN])
 {
 	unsigned int i, done;
@@ -70,7 +74,7 @@ u32 omerta_chunk_open(const struct omerta_chunk *list, unsigned int n,
 	for (i = 0; i < n; i += done) {
 		const struct omerta_chunk *c = &list[i];
 
-		done = omerta_mb_open(c, n - i, secret, &some);
+		done = omerta_mb_open(engine, c, n - i, secret, &some);
 		if (!done) {
 			some = !is_lost(list, i, good) &&
 			       chacha20poly1305_decrypt(c->plain, c->sealed,
@@ -84,13 +88,3 @@ u32 omerta_chunk_open(const struct omerta_chunk *list, unsigned int n,
 	return good;
 }
 EXPORT_SYMBOL_GPL(omerta_chunk_open);
-
-/**
- * omerta_chunk_engine() - name of the AEAD engine in use
- *
- * Return: a constant string: "lib", or "mb-" and an instruction set.
- */
-const char *omerta_chunk_engine(void)
-{
-	return omerta_mb_engine();
-}

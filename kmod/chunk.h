@@ -36,10 +36,13 @@ static inline u32 omerta_chunk_all(unsigned int n)
 	return (1U << n) - 1;
 }
 
-void omerta_chunk_seal(const struct omerta_chunk *list, unsigned int n,
+struct omerta_engine;
+
+void omerta_chunk_seal(const struct omerta_engine *engine,
+		       const struct omerta_chunk *list, unsigned int n,
 		       const u8 secret[OMERTA_SECRET_LEN]);
-u32 omerta_chunk_open(const struct omerta_chunk *list, unsigned int n,
+u32 omerta_chunk_open(const struct omerta_engine *engine,
+		      const struct omerta_chunk *list, unsigned int n,
 		      const u8 secret[OMERTA_SECRET_LEN]);
-const char *omerta_chunk_engine(void);
 
 #endif /* _OMERTA_CHUNK_H */

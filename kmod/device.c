@@ -14,6 +14,7 @@
 #include <net/tcp.h>
 
 #include "compat.h"
+#include "mb.h"
 #include "peer.h"
 #include "record.h"
 #include "rx.h"
@@ -129,6 +130,7 @@ static int device_init(struct net_device *dev)
 			  &tun->xmit_class);
 	tun->policy = OMERTA_POLICY_AUTO;
 	tun->threshold = DEFAULT_THRESHOLD;
+	tun->engine = omerta_engine_default();
 	tun->batch = true;
 	tun->df = OMERTA_DF_UNSET;
 	xa_init(&tun->peers);
@@ -440,6 +442,8 @@ int omerta_device_configure(struct omerta_tunnel *tun,
 		WRITE_ONCE(tun->policy, config->policy);
 	if (has & BIT(OMERTA_A_DEVICE_PERCPU_THRESHOLD))
 		WRITE_ONCE(tun->threshold, config->threshold);
+	if (has & BIT(OMERTA_A_DEVICE_ENGINE))
+		WRITE_ONCE(tun->engine, config->engine);
 	if (has & BIT(OMERTA_A_DEVICE_CPUS))
 		omerta_pool_set_cpus(&tun->pool, config->cpus);
 	if (has & BIT(OMERTA_A_DEVICE_BATCH))

@@ -16,6 +16,7 @@
  * @policy: where to seal and open
  * @threshold: of policy auto
  * @cpus: of policy percpu
+ * @engine: what seals and opens
  * @batch: small packets may share a record
  * @df: whether datagrams may be fragmented
  */
@@ -27,6 +28,7 @@ struct omerta_device_config {
 	u8 policy;
 	u32 threshold;
 	cpumask_var_t cpus;
+	const struct omerta_engine *engine;
 	bool batch;
 	u8 df;
 };

@@ -10,6 +10,7 @@
 #include <crypto/chacha20poly1305.h>
 #include <linux/bits.h>
 #include <linux/errno.h>
+#include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/percpu.h>
 #include <linux/prandom.h>
@@ -33,8 +34,8 @@
 #define LONG_CHUNK	4096
 
 /**
- * struct isa - an instruction set
- * @name: the engine's
+ * struct omerta_engine - an instruction set's
+ * @name: its name
  * @has: whether this CPU has it
  * @keys: from mb_simd.h
  * @crypt: from mb_simd.h
@@ -42,7 +43,7 @@
  * @wipe: from mb_simd.h
  * @least: with fewer chunks it is not faster than the library
  */
-struct isa {
+struct omerta_engine {
 	const char *name;
 	bool (*has)(void);
 	void (*keys)(struct omerta_mb *mb, const struct omerta_chunk *list,
@@ -101,7 +102,7 @@ static bool has_neon(void)
 	  omerta_mb_wipe_##isa, least }
 
 /* The best first. */
-static const struct isa isas[] = {
+static const struct omerta_engine isas[] = {
 #ifdef MB_X86
 	ISA(avx512ifma, 2),
 	ISA(avx512vl, 4),
@@ -114,7 +115,7 @@ static const struct isa isas[] = {
 };
 
 /* NULL: the library does it all. */
-static const struct isa *chosen __read_mostly;
+static const struct omerta_engine *chosen __read_mostly;
 
 /* With BH off, since softirqs use it as well */
 static struct omerta_mb __percpu *rooms;
@@ -131,14 +132,14 @@ static struct omerta_mb *begin(const u8 *secret)
 	return mb;
 }
 
-static void end(const struct isa *isa, struct omerta_mb *mb)
+static void end(const struct omerta_engine *isa, struct omerta_mb *mb)
 {
 	isa->wipe(mb);
 	put_cpu_ptr(rooms);
 	local_bh_enable();
 }
 
-static void seal_with(const struct isa *isa, const struct omerta_chunk *list,
+static void seal_with(const struct omerta_engine *isa, const struct omerta_chunk *list,
 		      unsigned int n, const u8 *secret)
 {
 	struct omerta_mb *mb = begin(secret);
@@ -176,7 +177,7 @@ static u32 compare(const struct omerta_mb *mb, const struct omerta_chunk *list,
 }
 
 /* Decrypt what is good of a list. */
-static noinline_for_stack void decrypt_some(const struct isa *isa,
+static noinline_for_stack void decrypt_some(const struct omerta_engine *isa,
 					    struct omerta_mb *mb,
 					    const struct omerta_chunk *list,
 					    unsigned int n, u32 good)
@@ -192,7 +193,7 @@ static noinline_for_stack void decrypt_some(const struct isa *isa,
 	isa->crypt(mb, some, m, true);
 }
 
-static u32 open_with(const struct isa *isa, const struct omerta_chunk *list,
+static u32 open_with(const struct omerta_engine *isa, const struct omerta_chunk *list,
 		     unsigned int n, const u8 *secret)
 {
 	struct omerta_mb *mb = begin(secret);
@@ -268,7 +269,7 @@ static bool sealed_well(struct check *check, unsigned int n)
 }
 
 /* Whether a list is opened in place, but for every other time one with a wrong bit */
-static bool opens_well(const struct isa *isa, struct check *check, unsigned int n)
+static bool opens_well(const struct omerta_engine *isa, struct check *check, unsigned int n)
 {
 	unsigned int i, bad = prandom_u32_state(&check->rnd) % (2 * n);
 	u32 bit = prandom_u32_state(&check->rnd);
@@ -292,7 +293,7 @@ static bool opens_well(const struct isa *isa, struct check *check, unsigned int 
 }
 
 /* Whether an instruction set does as the library, with lists of all kinds */
-static bool works(const struct isa *isa, struct check *check)
+static bool works(const struct omerta_engine *isa, struct check *check)
 {
 	unsigned int i, n;
 
@@ -342,20 +343,73 @@ static bool library_works(struct check *check)
 	return !memcmp(check->want, plain, len);
 }
 
-/* The best instruction set that works here */
-static const struct isa *choose(struct check *check)
+/* Whether an instruction set is here, and works */
+static bool usable(const struct omerta_engine *isa, struct check *check)
 {
-	const struct isa *isa;
+	if (!isa->has() || !may_use_simd())
+		return false;
+	if (works(isa, check))
+		return true;
+	pr_err("omerta: %s fails its self-test and is not used\n", isa->name);
+	return false;
+}
 
-	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++) {
-		if (!isa->has() || !may_use_simd())
-			continue;
-		if (works(isa, check))
+/* The best that is */
+static const struct omerta_engine *choose(struct check *check)
+{
+	const struct omerta_engine *isa;
+
+	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++)
+		if (usable(isa, check))
 			return isa;
-		pr_err("omerta: %s fails its self-test and is not used\n",
-		       isa->name);
-	}
 	return NULL;
+}
+
+static const struct omerta_engine *by_name(const char *name)
+{
+	const struct omerta_engine *isa;
+
+	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++)
+		if (!strcmp(isa->name, name))
+			return isa;
+	return NULL;
+}
+
+/**
+ * omerta_engine_find() - an engine by its name
+ * @name: its name; "lib" is the library, "auto" the default
+ * @engine: gets it; NULL is the library
+ *
+ * Another than the default is tested before it is found.
+ *
+ * Context: process context.
+ * Return: 0, -ENOENT if there is none of that name, -EOPNOTSUPP if this CPU has not
+ * what it needs, or it does not work, or -ENOMEM.
+ */
+int omerta_engine_find(const char *name, const struct omerta_engine **engine)
+{
+	const struct omerta_engine *isa = NULL;
+	struct check *check;
+	bool good;
+
+	if (!strcmp(name, "auto"))
+		isa = chosen;
+	else if (strcmp(name, "lib")) {
+		isa = by_name(name);
+		if (!isa)
+			return -ENOENT;
+	}
+	if (isa != chosen && isa) {
+		check = kmalloc(sizeof(*check), GFP_KERNEL);
+		if (!check)
+			return -ENOMEM;
+		good = usable(isa, check);
+		kfree(check);
+		if (!good)
+			return -EOPNOTSUPP;
+	}
+	*engine = isa;
+	return 0;
 }
 
 /**
@@ -399,23 +453,25 @@ out:
 }
 
 /* How many chunks of a list to take together; 0 if that does not pay */
-static unsigned int take(const struct omerta_chunk *list, unsigned int n)
+static unsigned int take(const struct omerta_engine *engine,
+			 const struct omerta_chunk *list, unsigned int n)
 {
 	unsigned int i;
 	u32 bytes = 0;
 
-	if (!chosen)
+	if (!engine)
 		return 0;
 	for (i = 0; i < n && i < OMERTA_CHUNK_LIST; i++) {
 		bytes += list[i].len;
 		if (list[i].len >= LONG_CHUNK || bytes > GO_BYTES)
 			break;
 	}
-	return i >= chosen->least && may_use_simd() ? i : 0;
+	return i >= engine->least && may_use_simd() ? i : 0;
 }
 
 /**
  * omerta_mb_seal() - seal chunks from the beginning of a list
+ * @engine: what does it; NULL for the library
  * @list: the list
  * @n: how many there are
  * @secret: the key's secret
@@ -423,17 +479,19 @@ static unsigned int take(const struct omerta_chunk *list, unsigned int n)
  * Context: any but hard interrupt.
  * Return: how many were sealed; 0 if the library should seal the first.
  */
-unsigned int omerta_mb_seal(const struct omerta_chunk *list, unsigned int n,
+unsigned int omerta_mb_seal(const struct omerta_engine *engine,
+			    const struct omerta_chunk *list, unsigned int n,
 			    const u8 *secret)
 {
-	n = take(list, n);
+	n = take(engine, list, n);
 	if (n)
-		seal_with(chosen, list, n, secret);
+		seal_with(engine, list, n, secret);
 	return n;
 }
 
 /**
  * omerta_mb_open() - open chunks from the beginning of a list
+ * @engine: what does it; NULL for the library
  * @list: the list
  * @n: how many there are
  * @secret: the key's secret
@@ -444,21 +502,34 @@ unsigned int omerta_mb_seal(const struct omerta_chunk *list, unsigned int n,
  * Context: any but hard interrupt.
  * Return: how many were tried; 0 if the library should open the first.
  */
-unsigned int omerta_mb_open(const struct omerta_chunk *list, unsigned int n,
+unsigned int omerta_mb_open(const struct omerta_engine *engine,
+			    const struct omerta_chunk *list, unsigned int n,
 			    const u8 *secret, u32 *good)
 {
-	n = take(list, n);
+	n = take(engine, list, n);
 	if (n)
-		*good = open_with(chosen, list, n, secret);
+		*good = open_with(engine, list, n, secret);
 	return n;
 }
 
 /**
- * omerta_mb_engine() - name of what seals and opens
+ * omerta_engine_default() - the best engine of this machine
  *
- * Return: a constant string.
+ * Return: the engine; NULL is the library.
  */
-const char *omerta_mb_engine(void)
+const struct omerta_engine *omerta_engine_default(void)
 {
-	return chosen ? chosen->name : "lib";
+	return chosen;
+}
+EXPORT_SYMBOL_GPL(omerta_engine_default); /* for omerta_cost */
+
+/**
+ * omerta_engine_name() - name of an engine
+ * @engine: the engine, NULL for the library
+ *
+ * Return: a constant string: "lib", or "mb-" and an instruction set.
+ */
+const char *omerta_engine_name(const struct omerta_engine *engine)
+{
+	return engine ? engine->name : "lib";
 }

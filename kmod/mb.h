@@ -73,10 +73,14 @@ OMERTA_MB_PROTOTYPES(neon);
 
 int omerta_mb_load(void);
 void omerta_mb_unload(void);
-const char *omerta_mb_engine(void);
-unsigned int omerta_mb_seal(const struct omerta_chunk *list, unsigned int n,
+const struct omerta_engine *omerta_engine_default(void);
+int omerta_engine_find(const char *name, const struct omerta_engine **engine);
+const char *omerta_engine_name(const struct omerta_engine *engine);
+unsigned int omerta_mb_seal(const struct omerta_engine *engine,
+			    const struct omerta_chunk *list, unsigned int n,
 			    const u8 *secret);
-unsigned int omerta_mb_open(const struct omerta_chunk *list, unsigned int n,
+unsigned int omerta_mb_open(const struct omerta_engine *engine,
+			    const struct omerta_chunk *list, unsigned int n,
 			    const u8 *secret, u32 *good);
 
 #endif /* _OMERTA_MB_H */

@@ -7,9 +7,9 @@
 #include <linux/rtnetlink.h>
 #include <net/rtnetlink.h>
 
-#include "chunk.h"
 #include "compat.h"
 #include "device.h"
+#include "mb.h"
 #include "netlink_util.h"
 #include "record.h"
 
@@ -47,6 +47,25 @@ static int parse_cpus(const struct genl_info *info, struct cpumask *cpus)
 	return 0;
 }
 
+static int parse_engine(const struct genl_info *info,
+			struct omerta_device_config *config)
+{
+	struct nlattr *attr = info->attrs[OMERTA_A_DEVICE_ENGINE];
+	int err = omerta_engine_find(nla_data(attr), &config->engine);
+
+	if (err == -ENOENT) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "engine must be auto, lib or one of this architecture, like mb-avx2 or mb-neon");
+		return -EINVAL;
+	}
+	if (err == -EOPNOTSUPP)
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "this CPU has not what that engine needs");
+	if (!err)
+		config->has |= BIT(OMERTA_A_DEVICE_ENGINE);
+	return err;
+}
+
 /* @config->cpus is allocated by the caller. */
 static int parse_config(const struct genl_info *info,
 			struct omerta_device_config *config)
@@ -73,6 +92,11 @@ static int parse_config(const struct genl_info *info,
 		config->df = nla_get_u32(attrs[OMERTA_A_DEVICE_DF]);
 	if (attrs[OMERTA_A_DEVICE_CHUNK_SIZE]) {
 		err = parse_class(info, &config->class);
+		if (err)
+			return err;
+	}
+	if (attrs[OMERTA_A_DEVICE_ENGINE]) {
+		err = parse_engine(info, config);
 		if (err)
 			return err;
 	}
@@ -252,7 +276,7 @@ static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun)
 	    nla_put_u32(msg, OMERTA_A_DEVICE_PEERS, tun->n_peers) ||
 	    fill_stats(msg, tun) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_MAX_MTU, dev->max_mtu) ||
-	    nla_put_string(msg, OMERTA_A_DEVICE_ENGINE, omerta_chunk_engine()))
+	    nla_put_string(msg, OMERTA_A_DEVICE_ENGINE, omerta_engine_name(tun->engine)))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -27,7 +27,7 @@ const struct nla_policy omerta_allowed_ip_nl_policy[OMERTA_A_ALLOWED_IP_PEER_ID 
 };
 
 /* OMERTA_CMD_DEVICE_NEW - do */
-static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_DF + 1] = {
+static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_ENGINE + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
@@ -38,6 +38,7 @@ static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_DF + 
 	[OMERTA_A_DEVICE_CPUS] = { .type = NLA_NUL_STRING, .len = OMERTA_CPULIST_LEN, },
 	[OMERTA_A_DEVICE_BATCH] = NLA_POLICY_MAX(NLA_U32, 1),
 	[OMERTA_A_DEVICE_DF] = NLA_POLICY_MAX(NLA_U32, 2),
+	[OMERTA_A_DEVICE_ENGINE] = { .type = NLA_NUL_STRING, .len = OMERTA_ENGINE_LEN, },
 };
 
 /* OMERTA_CMD_DEVICE_DEL - do */
@@ -47,7 +48,7 @@ static const struct nla_policy omerta_device_del_nl_policy[OMERTA_A_DEVICE_IFNAM
 };
 
 /* OMERTA_CMD_DEVICE_SET - do */
-static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_DF + 1] = {
+static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_ENGINE + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
@@ -58,6 +59,7 @@ static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_DF + 
 	[OMERTA_A_DEVICE_CPUS] = { .type = NLA_NUL_STRING, .len = OMERTA_CPULIST_LEN, },
 	[OMERTA_A_DEVICE_BATCH] = NLA_POLICY_MAX(NLA_U32, 1),
 	[OMERTA_A_DEVICE_DF] = NLA_POLICY_MAX(NLA_U32, 2),
+	[OMERTA_A_DEVICE_ENGINE] = { .type = NLA_NUL_STRING, .len = OMERTA_ENGINE_LEN, },
 };
 
 /* OMERTA_CMD_DEVICE_GET - do */
@@ -177,7 +179,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_DEVICE_NEW,
 		.doit		= omerta_nl_device_new_doit,
 		.policy		= omerta_device_new_nl_policy,
-		.maxattr	= OMERTA_A_DEVICE_DF,
+		.maxattr	= OMERTA_A_DEVICE_ENGINE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -191,7 +193,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_DEVICE_SET,
 		.doit		= omerta_nl_device_set_doit,
 		.policy		= omerta_device_set_nl_policy,
-		.maxattr	= OMERTA_A_DEVICE_DF,
+		.maxattr	= OMERTA_A_DEVICE_ENGINE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -35,10 +35,7 @@ static struct omerta_rx_burst *burst_of(struct omerta_job *job)
 static void open_chunks(struct omerta_rx_burst *burst, unsigned int i,
 			unsigned int end)
 {
-	if (!READ_ONCE(burst->bad) &&
-	    !omerta_rx_open_chunks(&burst->rec[0], &burst->last,
-				   burst->key->rx_secret, burst->buf.block[0],
-				   i, end))
+	if (!READ_ONCE(burst->bad) && !omerta_rx_open_chunks(burst, 0, i, end))
 		WRITE_ONCE(burst->bad, true);
 }
 

@@ -87,9 +87,8 @@ omerta_rx_layout(const struct omerta_rx_burst *burst, unsigned int i)
 	return i + 1 < burst->n ? &burst->layout : &burst->last;
 }
 
-bool omerta_rx_open_chunks(const struct omerta_rx_record *rec,
-			   const struct omerta_layout *l, const u8 *secret,
-			   u8 *plain, unsigned int i, unsigned int end);
+bool omerta_rx_open_chunks(const struct omerta_rx_burst *burst,
+			   unsigned int number, unsigned int i, unsigned int end);
 void omerta_rx_open(struct omerta_rx_burst *burst, unsigned int i,
 		    unsigned int end);
 void omerta_rx_check(struct omerta_rx_record *rec,

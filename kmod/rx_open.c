@@ -10,10 +10,12 @@
 
 /* List chunks of a record, from @i on. */
 static void list_chunks(struct omerta_chunk *list,
-			const struct omerta_rx_record *rec,
-			const struct omerta_layout *l, u8 *plain,
+			const struct omerta_rx_burst *burst, unsigned int number,
 			unsigned int i, unsigned int n)
 {
+	const struct omerta_layout *l = omerta_rx_layout(burst, number);
+	const struct omerta_rx_record *rec = &burst->rec[number];
+	u8 *plain = omerta_buf_piece(&burst->buf, number);
 	unsigned int c;
 
 	for (c = 0; c < n; c++) {
@@ -24,28 +26,32 @@ static void list_chunks(struct omerta_chunk *list,
 	}
 }
 
+static u32 open_list(const struct omerta_rx_burst *burst,
+		     const struct omerta_chunk *list, unsigned int n)
+{
+	return omerta_chunk_open(omerta_tunnel_engine(burst->peer->tun), list, n,
+				 burst->key->rx_secret);
+}
+
 /**
- * omerta_rx_open_chunks() - open some chunks of a record
- * @rec: the record
- * @l: its layout
- * @secret: the key's receive secret
- * @plain: gets the plaintext, as if of all chunks
+ * omerta_rx_open_chunks() - open some chunks of a record to where its plaintext goes
+ * @burst: the burst
+ * @number: the record's in the burst
  * @i: the first chunk
  * @end: the chunk after the last
  *
  * Return: false if one is not authentic.
  */
-bool omerta_rx_open_chunks(const struct omerta_rx_record *rec,
-			   const struct omerta_layout *l, const u8 *secret,
-			   u8 *plain, unsigned int i, unsigned int end)
+bool omerta_rx_open_chunks(const struct omerta_rx_burst *burst,
+			   unsigned int number, unsigned int i, unsigned int end)
 {
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
 	unsigned int n;
 
 	for (; i < end; i += n) {
 		n = min_t(unsigned int, end - i, OMERTA_CHUNK_LIST);
-		list_chunks(list, rec, l, plain, i, n);
-		if (omerta_chunk_open(list, n, secret) != omerta_chunk_all(n))
+		list_chunks(list, burst, number, i, n);
+		if (open_list(burst, list, n) != omerta_chunk_all(n))
 			return false;
 	}
 	return true;
@@ -83,36 +89,30 @@ static void judge(struct omerta_rx_burst *burst, unsigned int i, bool good)
 static unsigned int open_some(struct omerta_rx_burst *burst, unsigned int i,
 			      unsigned int end)
 {
-	const u8 *secret = burst->key->rx_secret;
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
-	unsigned int n = 0, j;
+	unsigned int n = 0, chunks = 0, j;
 	u32 good;
 
 	for (j = i; j < end; j++) {
-		const struct omerta_layout *l = omerta_rx_layout(burst, j);
-
-		if (n + l->n_chunks > OMERTA_CHUNK_LIST)
+		chunks = omerta_rx_layout(burst, j)->n_chunks;
+		if (n + chunks > OMERTA_CHUNK_LIST)
 			break;
-		list_chunks(list + n, &burst->rec[j], l,
-			    omerta_buf_piece(&burst->buf, j), 0, l->n_chunks);
-		n += l->n_chunks;
+		list_chunks(list + n, burst, j, 0, chunks);
+		n += chunks;
 	}
 	if (j == i) {
-		const struct omerta_layout *l = omerta_rx_layout(burst, i);
-
-		judge(burst, i,
-		      omerta_rx_open_chunks(&burst->rec[i], l, secret,
-					    omerta_buf_piece(&burst->buf, i), 0,
-					    l->n_chunks));
+		judge(burst, i, omerta_rx_open_chunks(burst, i, 0, chunks));
 		return i + 1;
 	}
-	good = omerta_chunk_open(list, n, secret);
+	good = open_list(burst, list, n);
 	end = j;
 	for (j = i; j < end; j++) {
-		u32 all = omerta_chunk_all(omerta_rx_layout(burst, j)->n_chunks);
+		u32 all;
 
+		chunks = omerta_rx_layout(burst, j)->n_chunks;
+		all = omerta_chunk_all(chunks);
 		judge(burst, j, (good & all) == all);
-		good >>= omerta_rx_layout(burst, j)->n_chunks;
+		good >>= chunks;
 	}
 	return end;
 }

@@ -19,6 +19,7 @@
 
 enum omerta_family { OMERTA_V4, OMERTA_V6, OMERTA_FAMILIES };
 
+struct omerta_engine;
 struct omerta_peer;
 
 /* Packets that go out at once, at most. */
@@ -54,6 +55,7 @@ struct omerta_bunch {
  * @class: chunk class of records sent; changed while the device is down
  * @policy: where bursts are sealed and opened; lock: @lock, read without
  * @threshold: see the netlink spec; lock: @lock, read without
+ * @engine: seals and opens; lock: @lock, read without
  * @batch: small packets may share a record; lock: @lock, read without
  * @df: whether datagrams may be fragmented; lock: @lock, read without
  * @peers: by id; lock: @lock, look-ups under RCU too
@@ -85,6 +87,7 @@ struct omerta_tunnel {
 	u8 class;
 	u8 policy;
 	u32 threshold;
+	const struct omerta_engine *engine;
 	bool batch;
 	u8 df;
 	struct xarray peers;
@@ -109,6 +112,13 @@ struct omerta_tunnel {
 
 /* What is done in one go is for so many CPUs at most, lest one is left with it all. */
 #define OMERTA_SHARES_MAX	8U
+
+/* NULL for the library. */
+static inline const struct omerta_engine *
+omerta_tunnel_engine(const struct omerta_tunnel *tun)
+{
+	return READ_ONCE(tun->engine);
+}
 
 /* CPUs that may work. */
 static inline unsigned int omerta_tunnel_cpus(const struct omerta_tunnel *tun)

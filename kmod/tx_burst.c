@@ -20,6 +20,7 @@
 static void seal_chunks(struct omerta_tx_burst *burst, unsigned int i,
 			unsigned int end)
 {
+	const struct omerta_engine *engine = omerta_tunnel_engine(burst->peer->tun);
 	u32 size = omerta_chunk_size(burst->last.class);
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
 	unsigned int n;
@@ -34,7 +35,8 @@ static void seal_chunks(struct omerta_tx_burst *burst, unsigned int i,
 		omerta_segment_copy_chunk(&burst->inner, i * size,
 					  chunk->sealed, chunk->len);
 		if (n == OMERTA_CHUNK_LIST || i + 1 == end) {
-			omerta_chunk_seal(list, n, burst->key->tx_secret);
+			omerta_chunk_seal(engine, list, n,
+					  burst->key->tx_secret);
 			n = 0;
 		}
 	}
@@ -96,6 +98,7 @@ static void copy_packets(const struct omerta_tx_burst *burst, unsigned int i,
 static void seal_records(struct omerta_tx_burst *burst, unsigned int i,
 			 unsigned int end)
 {
+	const struct omerta_engine *engine = omerta_tunnel_engine(burst->peer->tun);
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
 	unsigned int n = 0;
 
@@ -117,14 +120,14 @@ static void seal_records(struct omerta_tx_burst *burst, unsigned int i,
 			omerta_record_chunk(l, counter, c, &list[n]);
 			list[n].plain = list[n].sealed;
 			if (++n == OMERTA_CHUNK_LIST) {
-				omerta_chunk_seal(list, n,
+				omerta_chunk_seal(engine, list, n,
 						  burst->key->tx_secret);
 				n = 0;
 			}
 		}
 	}
 	if (n)
-		omerta_chunk_seal(list, n, burst->key->tx_secret);
+		omerta_chunk_seal(engine, list, n, burst->key->tx_secret);
 }
 
 /* What CPUs share: records, or the chunks of one. */

@@ -48,7 +48,7 @@ table() {
 	2|EINVAL |raw device-new ifname=str:sixteencharacter
 	2|EINVAL |raw device-new ifname=hex:6f37
 	2|EINVAL |raw device-new ifname=str:a/b
-	2|EINVAL Unknown attribute|raw device-set ifname=str:o0 peers=u32:1
+	2|EINVAL Unsupported attribute|raw device-set ifname=str:o0 peers=u32:1
 	2|EINVAL Unknown attribute|raw device-set ifname=str:o0 99=u32:1
 	2|ENOTSUP |raw 99 ifname=str:o0
 	# Settings
@@ -87,6 +87,10 @@ table() {
 	2|EINVAL cpus must be a list|raw device-set ifname=str:o0 cpus=hex:00
 	2|EINVAL |raw device-set ifname=str:o0 cpus=long:1024
 	2|EINVAL cpus must be a list|raw device-set ifname=str:o0 fwmark=u32:5 cpus=long:1023
+	2|engine must be auto|omertactl link set o0 engine fast
+	2|engine must be auto|omertactl link set o0 fwmark 5 engine ''
+	2|EINVAL engine must be|raw device-set ifname=str:o0 fwmark=u32:5 engine=long:63
+	2|EINVAL |raw device-set ifname=str:o0 engine=long:64
 	2|listen-port is in use|omertactl link set o0 listen-port 51999
 	2|listen-port is in use|omertactl link set o0 fwmark 5 listen-port 51999
 	1|listen-port|omertactl link set o0 listen-port 65536
@@ -278,6 +282,13 @@ table() {
 		END
 	else
 		echo 'SKIP|no CPU can be taken offline|omertactl link set o0 cpus 1'
+	fi
+	if [[ $(uname -m) != x86_64 ]]; then
+		echo 'SKIP|all CPUs have its engines|omertactl link set o0 engine mb-avx512ifma'
+	elif grep -qw avx512ifma /proc/cpuinfo; then
+		echo 'SKIP|the CPU has all engines|omertactl link set o0 engine mb-avx512ifma'
+	else
+		echo '2|has not what that engine needs|omertactl link set o0 fwmark 5 engine mb-avx512ifma'
 	fi
 }
 

@@ -46,6 +46,29 @@ policy() {
 	done
 }
 
+# Every engine that the CPU has understands the library, and the other way round.
+test_engines() {
+	local engine engines=lib
+
+	make_both
+	for engine in mb-{avx512ifma,avx512vl,avx2,ssse3,sse2,neon}; do
+		! on a omertactl link set "$DEV" engine "$engine" || engines+=" $engine"
+	done
+	[[ $engines == *" "* ]]
+	for engine in $engines; do
+		on a omertactl link set "$DEV" engine "$engine"
+		is "$engine" eval 'on a omertactl -j show "$DEV" | jq -r ".[0].engine"'
+		copy a b 10.9.0.2 300000
+		copy b a 10.9.0.1 300000
+	done
+	on a omertactl link set "$DEV" engine auto
+	on b omertactl link set "$DEV" engine lib
+	copy a b 10.9.0.2 300000
+	copy b a 10.9.0.1 300000
+	no_drops a
+	no_drops b
+}
+
 test_policy_inline() { policy policy inline; }
 test_policy_percpu() { policy policy percpu; }
 test_policy_auto() { policy policy auto percpu-threshold 1; }

@@ -29,7 +29,7 @@ COMMANDS = ("device-new device-del device-set device-get peer-new peer-set peer-
             "key-confirmed key-soft key-hard key-dead").split()
 DUMPS = ("allowed-ip-get", "key-get")
 ATTRS = {
-    "device": "ifindex ifname listen-port fwmark chunk-size policy percpu-threshold cpus batch df peers",
+    "device": "ifindex ifname listen-port fwmark chunk-size policy percpu-threshold cpus batch df peers stats max-mtu engine",
     "peer": "ifindex ifname id name public-key endpoint-addr endpoint-port endpoint-scope "
             "keepalive flags allowed-ips",
     "key": "ifindex ifname peer-id local-id remote-id rx-secret tx-secret activation seal-time "

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 
 #include "../chunk.h"
+#include "../mb.h"
 
 #define REPEAT	1000
 /* With room for the tags */
@@ -34,6 +35,7 @@ static unsigned int add_packet(struct omerta_chunk *list, unsigned int n, u8 *bu
  */
 static u64 cost(u8 *buf, u32 len, u32 size)
 {
+	const struct omerta_engine *engine = omerta_engine_default();
 	static const u8 secret[OMERTA_SECRET_LEN] = { 1 };
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
 	u32 chunks = DIV_ROUND_UP(len, size);
@@ -45,8 +47,9 @@ static u64 cost(u8 *buf, u32 len, u32 size)
 		n = add_packet(list, n, buf, len, size);
 	start = ktime_get_ns();
 	for (i = 0; i < REPEAT; i++) {
-		omerta_chunk_seal(list, n, secret);
-		if (omerta_chunk_open(list, n, secret) != omerta_chunk_all(n))
+		omerta_chunk_seal(engine, list, n, secret);
+		if (omerta_chunk_open(engine, list, n, secret) !=
+		    omerta_chunk_all(n))
 			return 0;
 	}
 	return div_u64(ktime_get_ns() - start, REPEAT * packets);

@@ -347,7 +347,7 @@ static void seal_record(const struct omerta_layout *l, u8 *wire, u8 *plain,
 		struct omerta_chunk c = { .plain = plain, .sealed = wire };
 
 		omerta_record_chunk(l, v->counter, i, &c);
-		omerta_chunk_seal(&c, 1, secret);
+		omerta_chunk_seal(NULL, &c, 1, secret);
 	}
 }
 
@@ -377,7 +377,7 @@ static void known_answer(struct kunit *test, const struct vec_record *v)
 		struct omerta_chunk c = { .plain = opened, .sealed = wire };
 
 		omerta_record_chunk(&l, v->counter, i, &c);
-		KUNIT_ASSERT_TRUE(test, omerta_chunk_open(&c, 1, secret));
+		KUNIT_ASSERT_TRUE(test, omerta_chunk_open(NULL, &c, 1, secret));
 	}
 	KUNIT_EXPECT_MEMEQ(test, opened, plain, v->plain_len);
 }

@@ -46,7 +46,7 @@ static enum verdict receive(struct kunit *test, const u8 *wire, u32 len)
 		struct omerta_chunk c = { .plain = plain, .sealed = copy };
 
 		omerta_record_chunk(&l, le64_to_cpu(hdr->counter), i, &c);
-		if (!omerta_chunk_open(&c, 1, secret)) {
+		if (!omerta_chunk_open(NULL, &c, 1, secret)) {
 			KUNIT_ASSERT_TRUE(test, is_fill(c.plain, c.len));
 			return FORGED;
 		}
@@ -67,7 +67,7 @@ static u32 seal(u8 *wire, u32 plain_len, u8 class, u64 counter, const u8 *key)
 		struct omerta_chunk c = { .plain = plain, .sealed = wire };
 
 		omerta_record_chunk(&l, counter, i, &c);
-		omerta_chunk_seal(&c, 1, key);
+		omerta_chunk_seal(NULL, &c, 1, key);
 	}
 	return l.wire_len;
 }

@@ -15,7 +15,7 @@ declare -A LINK=([a]=to_b [b]=to_a)
 # shellcheck disable=SC2034 # for who sources it
 declare -A ADDRESS=([veth]=192.0.2.2 [wireguard]=10.8.0.2 [omerta]=10.9.0.2)
 # shellcheck disable=SC2034
-DEFAULTS='policy auto percpu-threshold 49152 cpus all batch on df unset'
+DEFAULTS='policy auto percpu-threshold 49152 cpus all batch on df unset engine auto'
 
 use_hosts() {
 	on() {

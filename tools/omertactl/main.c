@@ -25,6 +25,7 @@ static const struct om_opt link_opts[] = {
 	{ "cpus", FIELD(DEVICE, CPUS) },
 	{ "batch", FIELD(DEVICE, BATCH) },
 	{ "df", FIELD(DEVICE, DF) },
+	{ "engine", FIELD(DEVICE, ENGINE) },
 	{ 0 }
 };
 
@@ -87,7 +88,7 @@ static const struct om_opt stats_opts[] = {
 static int help(struct om_ctx *ctx, struct om_args *args);
 
 #define LINK_USAGE \
-	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off] [df unset|set|inherit]"
+	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off] [df unset|set|inherit] [engine auto|lib|NAME]"
 #define PEER_USAGE \
 	"[name S] [public-key BASE64|none] [endpoint HOST:PORT] [allowed-ips LIST|@FILE] [keepalive SECS|off]"
 #define LIMITS_USAGE \

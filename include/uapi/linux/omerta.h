@@ -13,6 +13,7 @@
 #define OMERTA_KEY_LEN		32
 #define OMERTA_PEER_NAME_LEN	63
 #define OMERTA_CPULIST_LEN	1023
+#define OMERTA_ENGINE_LEN	63
 
 /**
  * enum omerta_policy - Where bursts are sealed and opened.

@@ -34,6 +34,7 @@ static const struct {
 	{ 0, "link set omr0 fwmark 4294967295", "device-set ifname=omr0 fwmark=0xffffffff\n", NULL },
 	{ 0, "link set omr0 chunk-size 65536", "device-set ifname=omr0 chunk-size=65536\n", NULL },
 	{ 0, "link set omr0 cpus 0-31:2/4", "device-set ifname=omr0 cpus=0-31:2/4\n", NULL },
+	{ 0, "link set omr0 engine mb-avx2", "device-set ifname=omr0 engine=mb-avx2\n", NULL },
 	{ 0, "link del omr0", "device-del ifname=omr0\n", NULL },
 	{ 0, "l d omr0", "device-del ifname=omr0\n", NULL },
 	{ 2, "link del omr9", "device-del ifname=omr9\n",
