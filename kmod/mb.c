@@ -392,15 +392,15 @@ int omerta_engine_find(const char *name, const struct omerta_engine **engine)
 	struct check *check;
 	bool good;
 
-	if (!strcmp(name, "auto"))
+	if (!strcmp(name, "auto")) {
 		isa = chosen;
-	else if (strcmp(name, "lib")) {
+	} else if (strcmp(name, "lib")) {
 		isa = by_name(name);
 		if (!isa)
 			return -ENOENT;
 	}
 	if (isa != chosen && isa) {
-		check = kmalloc(sizeof(*check), GFP_KERNEL);
+		check = kzalloc_obj(*check, GFP_KERNEL);
 		if (!check)
 			return -ENOMEM;
 		good = usable(isa, check);

@@ -133,7 +133,7 @@ static __always_inline ways_t swap2(ways_t v)
 	return SHUFFLE(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
 }
 
-#define LANE_NUMBERS	(ways_t){ 0, 1, 2, 3, 4, 5, 6, 7 }
+#define LANE_NUMBERS	((ways_t){ 0, 1, 2, 3, 4, 5, 6, 7 })
 #define PARTS_MAX	4
 #elif WAYS == 4
 static __always_inline ways_t spread(ways_t v, unsigned int parts)
@@ -162,7 +162,7 @@ static __always_inline ways_t swap2(ways_t v)
 	return SHUFFLE(v, v, 2, 3, 0, 1);
 }
 
-#define LANE_NUMBERS	(ways_t){ 0, 1, 2, 3 }
+#define LANE_NUMBERS	((ways_t){ 0, 1, 2, 3 })
 #define PARTS_MAX	4
 #else
 static __always_inline ways_t spread(ways_t v, unsigned int parts)
@@ -180,7 +180,7 @@ static __always_inline ways_t swap1(ways_t v)
 	return SHUFFLE(v, v, 1, 0);
 }
 
-#define LANE_NUMBERS	(ways_t){ 0, 1 }
+#define LANE_NUMBERS	((ways_t){ 0, 1 })
 #define PARTS_MAX	2
 #endif
 

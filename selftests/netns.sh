@@ -46,6 +46,10 @@ policy() {
 	done
 }
 
+engine_of() {
+	on "$1" omertactl -j show "$DEV" | jq -r '.[0].engine'
+}
+
 # Every engine that the CPU has understands the library, and the other way round.
 test_engines() {
 	local engine engines=lib
@@ -57,7 +61,7 @@ test_engines() {
 	[[ $engines == *" "* ]]
 	for engine in $engines; do
 		on a omertactl link set "$DEV" engine "$engine"
-		is "$engine" eval 'on a omertactl -j show "$DEV" | jq -r ".[0].engine"'
+		is "$engine" engine_of a
 		copy a b 10.9.0.2 300000
 		copy b a 10.9.0.1 300000
 	done
