@@ -105,7 +105,7 @@ static bool has_neon(void)
 static const struct omerta_engine isas[] = {
 #ifdef MB_X86
 	ISA(avx512ifma, 2),
-	ISA(avx512vl, 4),
+	ISA(avx512vl, 3),
 	ISA(avx2, 3),
 	ISA(ssse3, 4),
 	ISA(sse2, 4),
@@ -113,6 +113,9 @@ static const struct omerta_engine isas[] = {
 	ISA(neon, 2),
 #endif
 };
+
+/* Of their self-tests; changed while the module is loaded, later under RTNL */
+static enum verdict { UNTESTED, GOOD, BAD } verdicts[ARRAY_SIZE(isas)];
 
 /* NULL: the library does it all. */
 static const struct omerta_engine *chosen __read_mostly;
@@ -132,31 +135,38 @@ static struct omerta_mb *begin(const u8 *secret)
 	return mb;
 }
 
-static void end(const struct omerta_engine *isa, struct omerta_mb *mb)
+static void end(void)
 {
-	isa->wipe(mb);
 	put_cpu_ptr(rooms);
 	local_bh_enable();
 }
 
-static void seal_with(const struct omerta_engine *isa, const struct omerta_chunk *list,
-		      unsigned int n, const u8 *secret)
+static void put_tags(const struct omerta_mb *mb, const struct omerta_chunk *list,
+		     unsigned int n)
 {
-	struct omerta_mb *mb = begin(secret);
 	unsigned int i;
 
-	scoped_ksimd() {
-		isa->keys(mb, list, n);
-		isa->crypt(mb, list, n, false);
-		isa->tags(mb, list, n);
-	}
 	for (i = 0; i < n; i++) {
 		u8 *tag = list[i].sealed + list[i].len;
 
 		put_unaligned_le64(mb->tag[0][i], tag);
 		put_unaligned_le64(mb->tag[1][i], tag + 8);
 	}
-	end(isa, mb);
+}
+
+static void seal_with(const struct omerta_engine *isa, const struct omerta_chunk *list,
+		      unsigned int n, const u8 *secret)
+{
+	struct omerta_mb *mb = begin(secret);
+
+	scoped_ksimd() {
+		isa->keys(mb, list, n);
+		isa->crypt(mb, list, n, false);
+		isa->tags(mb, list, n);
+		put_tags(mb, list, n);
+		isa->wipe(mb);
+	}
+	end();
 }
 
 /* A bit for each chunk whose tag is right */
@@ -207,8 +217,9 @@ static u32 open_with(const struct omerta_engine *isa, const struct omerta_chunk 
 			isa->crypt(mb, list, n, true);
 		else
 			decrypt_some(isa, mb, list, n, good);
+		isa->wipe(mb);
 	}
-	end(isa, mb);
+	end();
 	return good;
 }
 
@@ -343,15 +354,20 @@ static bool library_works(struct check *check)
 	return !memcmp(check->want, plain, len);
 }
 
-/* Whether an instruction set is here, and works */
+/* Whether an instruction set is here, and works; it is tested once. */
 static bool usable(const struct omerta_engine *isa, struct check *check)
 {
+	enum verdict *v = &verdicts[isa - isas];
+
 	if (!isa->has() || !may_use_simd())
 		return false;
-	if (works(isa, check))
-		return true;
-	pr_err("omerta: %s fails its self-test and is not used\n", isa->name);
-	return false;
+	if (*v == UNTESTED) {
+		*v = works(isa, check) ? GOOD : BAD;
+		if (*v == BAD)
+			pr_err("omerta: %s fails its self-test and is not used\n",
+			       isa->name);
+	}
+	return *v == GOOD;
 }
 
 /* The best that is */
@@ -382,9 +398,9 @@ static const struct omerta_engine *by_name(const char *name)
  *
  * Another than the default is tested before it is found.
  *
- * Context: process context.
- * Return: 0, -ENOENT if there is none of that name, -EOPNOTSUPP if this CPU has not
- * what it needs, or it does not work, or -ENOMEM.
+ * Context: process context, RTNL held.
+ * Return: 0, -ENOENT if there is none of that name, -EOPNOTSUPP if it is not for this
+ * CPU or does not work, or -ENOMEM.
  */
 int omerta_engine_find(const char *name, const struct omerta_engine **engine)
 {

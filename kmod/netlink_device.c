@@ -51,8 +51,10 @@ static int parse_engine(const struct genl_info *info,
 			struct omerta_device_config *config)
 {
 	struct nlattr *attr = info->attrs[OMERTA_A_DEVICE_ENGINE];
-	int err = omerta_engine_find(nla_data(attr), &config->engine);
+	int err;
 
+	ASSERT_RTNL();
+	err = omerta_engine_find(nla_data(attr), &config->engine);
 	if (err == -ENOENT) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attr,
 				    "engine must be auto, lib or one of this architecture, like mb-avx2 or mb-neon");
@@ -60,7 +62,7 @@ static int parse_engine(const struct genl_info *info,
 	}
 	if (err == -EOPNOTSUPP)
 		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "this CPU has not what that engine needs");
+				    "that engine is not for this CPU, or does not work");
 	if (!err)
 		config->has |= BIT(OMERTA_A_DEVICE_ENGINE);
 	return err;

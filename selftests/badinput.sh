@@ -288,7 +288,7 @@ table() {
 	elif grep -qw avx512ifma /proc/cpuinfo; then
 		echo 'SKIP|the CPU has all engines|omertactl link set o0 engine mb-avx512ifma'
 	else
-		echo '2|has not what that engine needs|omertactl link set o0 fwmark 5 engine mb-avx512ifma'
+		echo '2|not for this CPU|omertactl link set o0 fwmark 5 engine mb-avx512ifma'
 	fi
 }
 
