@@ -46,21 +46,24 @@ refused() {
 # In a subshell of its own, with what it runs and prints in $DIR/log. A function
 # may end in "exit 4" after "SKIP why".
 run_test() {
-	local start=$SECONDS rc
+	local start=$SECONDS rc lines
 
 	DIR=$(mktemp -d)
 	(
+		PS4='+ $SECONDS s: '
 		set -eux
 		"$1"
 	) >"$DIR/log" 2>&1 </dev/null
 	rc=$?
+	# The last words of what still runs would hide where it failed.
+	lines=$(wc -l <"$DIR/log")
 	cleanup >/dev/null 2>&1
 	wait 2>/dev/null
 	case $rc in
 	0) echo "ok $2 - ${1#test_} # $((SECONDS - start)) s" ;;
 	4) echo "ok $2 - ${1#test_} # SKIP $(sed -n 's/^SKIP //p' "$DIR/log")" ;;
 	*)
-		tail -n 60 "$DIR/log" | sed 's/^/# /'
+		head -n "$lines" "$DIR/log" | tail -n 60 | sed 's/^/# /'
 		echo "not ok $2 - ${1#test_}"
 		;;
 	esac
