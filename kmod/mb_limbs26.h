@@ -6,7 +6,10 @@
 #define N_LIMBS	5
 #define MASK26	((1ULL << 26) - 1)
 
-/* A limb as it is multiplied, and the sum with such a product */
+/*
+ * A limb as it is multiplied, and the sum with such a product. In C for tools that
+ * follow values through the code: not those of the assembler.
+ */
 #ifdef __ARM_NEON
 typedef halves_t factor_t;
 
@@ -30,6 +33,9 @@ static __always_inline factor_t factor(ways_t limb)
 
 static __always_inline ways_t mul_add(ways_t sum, factor_t a, factor_t b)
 {
+#ifdef MB_IN_C
+	sum += (a & U32_MAX) * (b & U32_MAX);
+#else
 	ways_t product;
 
 	/* Compilers would add in another order, and keep many products for that. */
@@ -39,6 +45,7 @@ static __always_inline ways_t mul_add(ways_t sum, factor_t a, factor_t b)
 #else
 	asm("movdqa %2, %1\n\tpmuludq %3, %1\n\tpaddq %1, %0"
 	    : "+x" (sum), "=&x" (product) : "x" (a), "x" OR_MEMORY (b));
+#endif
 #endif
 	return sum;
 }

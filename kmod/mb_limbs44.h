@@ -23,6 +23,20 @@ struct sums {
 	ways_t low[3], high[3];
 };
 
+#ifdef MB_IN_C
+static __always_inline void mul_add(struct sums *d, int limb, ways_t a, ways_t b)
+{
+	const u64 mask = (1ULL << 52) - 1;
+	unsigned int i;
+
+	for (i = 0; i < WAYS; i++) {
+		unsigned __int128 product = (unsigned __int128)(a[i] & mask) * (b[i] & mask);
+
+		d->low[limb][i] += product & mask;
+		d->high[limb][i] += product >> 52;
+	}
+}
+#else
 static __always_inline void mul_add(struct sums *d, int limb, ways_t a, ways_t b)
 {
 	asm("vpmadd52luq %2, %1, %0"
@@ -30,6 +44,7 @@ static __always_inline void mul_add(struct sums *d, int limb, ways_t a, ways_t b
 	asm("vpmadd52huq %2, %1, %0"
 	    : "+v" (d->high[limb]) : "v" (a), "v" OR_MEMORY (b));
 }
+#endif
 
 static __always_inline void mul_add_all(struct sums *d, const ways_t *a,
 					const ways_t *r, const ways_t *r20)

@@ -59,7 +59,7 @@ build_modules() {
 
 user_tests() {
 	make -s -C "$TOP_DIR/kmod/tests" user >&2 &&
-		"$TOP_DIR/kmod/tests/leaf_tests"
+		"$TOP_DIR/kmod/tests/leaf_tests" && "$TOP_DIR/kmod/tests/lists"
 }
 
 tool_tests() {
@@ -148,6 +148,7 @@ main() {
 		cell "$cell"
 	done
 	[[ -z ${STYLE:-} ]] || stage style "$TOP_DIR/selftests/style.sh"
+	[[ -z ${STYLE:-} ]] || stage ciphers "$TOP_DIR/selftests/ciphers.sh"
 	[[ -z ${CLANG:-} ]] || stage clang "$VM_DIR/clang.sh"
 	"$VM_DIR/ktap_tally.py" "${stages[@]}"
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# deps.sh [build|arm64|style]: installs the Debian packages that building and booting
-# need, or those that the build of a kernel, another architecture or style.sh needs besides.
+# deps.sh [build|arm64|style|ciphers]: installs the Debian packages that building and
+# booting need, or those that the build of a kernel, another architecture, style.sh or
+# ciphers.sh needs besides.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -17,6 +18,7 @@ case ${1:-} in
 build) PACKAGES=(bison flex patch perl) ;;
 arm64) PACKAGES=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm) ;;
 style) PACKAGES=(coccinelle codespell perl python3-jsonschema python3-yaml shellcheck sparse) ;;
+ciphers) PACKAGES=(clang libclang-rt-dev valgrind) ;;
 esac
 
 missing_packages() {

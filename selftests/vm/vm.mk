@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-uml check-package uml bench-tunnel style
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-uml check-package uml check-ciphers bench-tunnel style
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -44,6 +44,10 @@ uml: vm-deps
 
 check-uml:
 	@GUEST_ONLY=yes CELLS=uml-amd64 selftests/vm/check.sh
+
+# The engine in user space: constant time, and strange lists for FUZZ_TIME seconds
+check-ciphers:
+	@selftests/ciphers.sh
 
 # Against WireGuard
 bench-tunnel:

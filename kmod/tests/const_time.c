@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whether branches or addresses depend on secrets: secret and plaintext count as
+ * uninitialised, which valgrind (of what gcc made) or clang's memory sanitizer follows
+ * to wherever it matters. Ciphertexts and verdicts are public. With "--leak" there is a
+ * branch on the secret, which must be found.
+ */
+#include "../mb.c"
+
+#include <stdio.h>
+
+#include "test_util.h"
+
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#define HAVE_MSAN
+#endif
+#endif
+#ifdef HAVE_MSAN
+#define make_secret(p, len)	__msan_poison(p, len)
+#define make_public(p, len)	__msan_unpoison(p, len)
+#else
+#include <valgrind/memcheck.h>
+#define make_secret(p, len)	((void)VALGRIND_MAKE_MEM_UNDEFINED(p, len))
+#define make_public(p, len)	((void)VALGRIND_MAKE_MEM_DEFINED(p, len))
+#endif
+
+#define LISTS	40
+#define LEN_MAX	1100
+
+static u8 secret[OMERTA_SECRET_LEN];
+static u8 plain[OMERTA_CHUNK_LIST][LEN_MAX];
+static u8 sealed[OMERTA_CHUNK_LIST][LEN_MAX + OMERTA_TAG_LEN];
+
+static void (*real_tags)(struct omerta_mb *mb, const struct omerta_chunk *list,
+			 unsigned int n);
+
+/* Tags are sent, or compared with such: all may know whether they are right. */
+static void public_tags(struct omerta_mb *mb, const struct omerta_chunk *list,
+			unsigned int n)
+{
+	real_tags(mb, list, n);
+	make_public(mb->tag, sizeof(mb->tag));
+}
+
+static void check_list(const struct omerta_engine *isa, struct omerta_chunk *list,
+		       unsigned int n, bool spoil)
+{
+	make_secret(secret, sizeof(secret));
+	make_secret(plain, sizeof(plain));
+	seal_with(isa, list, n, secret);
+	make_public(sealed, sizeof(sealed));
+	if (spoil)
+		list[0].sealed[list[0].len]++;
+	if (open_with(isa, list, n, secret) != (omerta_chunk_all(n) & ~(u32)spoil)) {
+		fprintf(stderr, "const_time: %s: wrong verdicts\n", isa->name);
+		exit(2);
+	}
+}
+
+static void check_isa(const struct omerta_engine *real)
+{
+	struct omerta_engine isa = *real;
+	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	struct test_rng rng = TEST_RNG(1);
+	unsigned int i, k, n;
+
+	isa.tags = public_tags;
+	real_tags = real->tags;
+	for (k = 0; k < LISTS; k++) {
+		n = 1 + test_below(&rng, OMERTA_CHUNK_LIST);
+		for (i = 0; i < n; i++) {
+			list[i].plain = plain[i];
+			list[i].sealed = sealed[i];
+			list[i].nonce = k << 8 | i;
+			list[i].len = test_below(&rng, 2) ? OMERTA_CHUNK_MIN :
+							   test_below(&rng, LEN_MAX);
+		}
+		check_list(&isa, list, n, k % 4 == 3);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct omerta_engine *isa;
+
+	rooms = alloc_percpu(struct omerta_mb);
+	memset(rooms, 0, sizeof(*rooms));
+	if (argc > 1) {
+		make_secret(secret, 1);
+		if (secret[0])
+			puts("a leak");
+		return 0;
+	}
+	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++)
+		if (isa->has()) {
+			check_isa(isa);
+			printf("%s\n", isa->name);
+		}
+	return 0;
+}

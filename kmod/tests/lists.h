@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_LISTS_H
+#define _OMERTA_LISTS_H
+
+#include <linux/types.h>
+
+#include "../chunk.h"
+
+/* Beyond the engine's longest, from which on chunks are the library's */
+#define LISTS_LEN_MAX	4200
+
+/**
+ * struct lists_spec - a list of chunks, made of simple numbers
+ * @n: number of chunks, 1 to OMERTA_CHUNK_LIST
+ * @bad: a bit for each chunk, set if one of its bits is wrong when it is opened
+ * @wrong: which of its bits that is, modulo how many it has
+ * @in_place: whether plaintext and ciphertext share their memory
+ * @seed: of secret and plaintexts
+ * @len: bytes of each chunk, at most LISTS_LEN_MAX
+ * @shift: of its memory from 64 bytes' alignment
+ */
+struct lists_spec {
+	unsigned int n;
+	u32 bad;
+	u32 wrong;
+	bool in_place;
+	u8 seed;
+	u32 len[OMERTA_CHUNK_LIST];
+	u8 shift[OMERTA_CHUNK_LIST];
+};
+
+extern const char *const lists_engines[];
+extern const unsigned int lists_n_engines;
+
+void lists_check(const struct omerta_engine *engine, const struct lists_spec *spec);
+
+#endif /* _OMERTA_LISTS_H */
