@@ -108,9 +108,33 @@ static inline void netif_gso_max_size_raise(struct net_device *dev,
 #define dst_rtable(entry)	container_of(entry, struct rtable, dst)
 #endif
 
+/* They used to be made by one function, with the CPU for the name behind it. */
+#ifndef OMERTA_HAVE_KTHREAD_RUN_WORKER
+#define kthread_run_worker_on_cpu(cpu, flags, namefmt)			\
+	kthread_create_worker_on_cpu(cpu, flags, namefmt, cpu)
+#endif
+
 /*
  * Devices
  */
+
+#ifdef OMERTA_HAVE_NETDEV_DUMMY
+#define free_netdev_dummy	free_netdev
+#else
+static inline struct net_device *alloc_netdev_dummy(int sizeof_priv)
+{
+	struct net_device *dev = kzalloc(sizeof(*dev) + sizeof_priv, GFP_KERNEL);
+
+	if (dev)
+		init_dummy_netdev(dev);
+	return dev;
+}
+
+static inline void free_netdev_dummy(struct net_device *dev)
+{
+	kfree(dev);
+}
+#endif
 
 #ifdef OMERTA_HAVE_NEWLINK_PARAMS
 #define OMERTA_NEWLINK(name, fn)					\

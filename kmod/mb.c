@@ -427,6 +427,7 @@ int omerta_engine_find(const char *name, const struct omerta_engine **engine)
 	*engine = isa;
 	return 0;
 }
+EXPORT_SYMBOL_GPL(omerta_engine_find); /* for omerta_bench */
 
 /**
  * omerta_mb_unload() - give up what omerta_mb_load() took
@@ -549,3 +550,4 @@ const char *omerta_engine_name(const struct omerta_engine *engine)
 {
 	return engine ? engine->name : "lib";
 }
+EXPORT_SYMBOL_GPL(omerta_engine_name);

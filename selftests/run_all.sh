@@ -7,7 +7,7 @@ set -u
 
 cd "$(dirname "$0")" || exit 1
 
-tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh netns.sh)
+tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh bench.sh netns.sh)
 # Kernels made for it
 [[ ! -e /sys/kernel/debug/kunit/poly1305 ]] || tests+=('kunit.sh poly1305 chacha20poly1305 blake2s')
 [[ ! -e /proc/self/fail-nth ]] || tests+=(faults.sh)
@@ -22,6 +22,7 @@ core)
 			test_order_out test_order_in test_counters test_super_packets test_ecn test_roaming_v6
 			test_tunnel_in_tunnel'
 		'ends.sh test_module_unloaded test_balance'
+		bench.sh
 	)
 	;;
 netns | keys) tests=("$1.sh") ;;

@@ -71,7 +71,7 @@ drift() {
 	out=$(mktemp -d)
 	Documentation/netlink/regen.sh "$tree" "$out" >/dev/null
 	diff -r include "$out/include"
-	for file in netlink_gen.h netlink_gen.c; do
+	for file in {netlink,bench/bench}_gen.{h,c}; do
 		diff "kmod/$file" "$out/kmod/$file"
 	done
 	rm -rf "$out"

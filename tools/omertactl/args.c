@@ -238,9 +238,23 @@ static bool opt_given(const struct om_opt *o, const struct om_args *args)
 		return args->peer;
 	case OM_OPT_FILE:
 		return args->files[o->slot];
+	case OM_OPT_NUMBER:
+		return args->numbers[o->slot];
 	default:
 		return args->all;
 	}
+}
+
+static int parse_number(const struct om_opt *o, const char *value,
+			struct om_args *args, struct om_err *err)
+{
+	uint64_t v;
+
+	if (om_uint_parse(value, &v) || !v || v > OM_NUMBER_MAX)
+		return om_err(err, OM_USAGE, "\"%.200s\": must be a number 1..%d",
+			      value, OM_NUMBER_MAX);
+	args->numbers[o->slot] = (uint32_t)v;
+	return OM_OK;
 }
 
 static int parse_value(const struct om_opt *o, const char *value,
@@ -258,6 +272,8 @@ static int parse_value(const struct om_opt *o, const char *value,
 			return om_err(err, OM_USAGE, "\"\": a peer's id or name");
 		args->peer = value;
 		return OM_OK;
+	case OM_OPT_NUMBER:
+		return parse_number(o, value, args, err);
 	default:
 		args->files[o->slot] = value;
 		return OM_OK;

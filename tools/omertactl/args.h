@@ -14,7 +14,10 @@ enum om_opt_kind {
 	OM_OPT_PEER,		/* a peer's id or name */
 	OM_OPT_FILE,		/* into files[slot] */
 	OM_OPT_ALL,		/* a word without a value */
+	OM_OPT_NUMBER,		/* into numbers[slot], at least 1 */
 };
+
+#define OM_NUMBER_MAX	1000000
 
 #define OM_ADD_ONLY	1	/* slot of OM_OPT_PREFIXES: none to remove */
 
@@ -42,6 +45,7 @@ struct om_args {
 	const char *pos[2];
 	const char *peer;
 	const char *files[2];
+	uint32_t numbers[2];	/* 0 where not given */
 	bool all;
 	bool plain;		/* allowed-ips had items without + or - */
 	bool sign;		/* ... with */
@@ -51,6 +55,7 @@ struct om_args {
 		struct om_device device;
 		struct om_peer peer;
 		struct om_key key;
+		struct om_bench bench;
 	} data;
 };
 

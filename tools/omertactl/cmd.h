@@ -42,6 +42,16 @@ int om_setconf(struct om_ctx *ctx, struct om_args *args);
 int om_syncconf(struct om_ctx *ctx, struct om_args *args);
 int om_showconf(struct om_ctx *ctx, struct om_args *args);
 
+/* Numbers of the options "runs" and "time" */
+#define OM_BENCH_RUNS	0
+#define OM_BENCH_TIME	1
+
+int om_bench_run(struct om_ctx *ctx, struct om_args *args);
+int om_bench_chunks(struct om_ctx *ctx, struct om_args *args);
+int om_bench_dispatch(struct om_ctx *ctx, struct om_args *args);
+int om_bench_split(struct om_ctx *ctx, struct om_args *args);
+int om_bench_scaling(struct om_ctx *ctx, struct om_args *args);
+
 int om_genkey(struct om_ctx *ctx, struct om_args *args);
 int om_pubkey(struct om_ctx *ctx, struct om_args *args);
 int om_genpsk(struct om_ctx *ctx, struct om_args *args);

@@ -85,6 +85,31 @@ static const struct om_opt stats_opts[] = {
 	{ 0 }
 };
 
+#define FIELD_OF_BENCH(a)	\
+	.kind = OM_OPT_FIELD, .attr = OMERTA_BENCH_A_BENCH_##a
+
+#define BENCH_WORK							\
+	{ "engine", FIELD_OF_BENCH(ENGINE) },				\
+	{ "chunk-size", FIELD_OF_BENCH(CHUNK_SIZE) },			\
+	{ "bytes", FIELD_OF_BENCH(BYTES) },				\
+	{ "direction", FIELD_OF_BENCH(DIRECTION) }
+
+static const struct om_opt bench_run_opts[] = {
+	BENCH_WORK,
+	{ "strategy", FIELD_OF_BENCH(STRATEGY) },
+	{ "schedule", FIELD_OF_BENCH(SCHEDULE) },
+	{ "workers", FIELD_OF_BENCH(WORKERS) },
+	{ "rounds", FIELD_OF_BENCH(ROUNDS) },
+	{ 0 }
+};
+
+static const struct om_opt bench_opts[] = {
+	BENCH_WORK,
+	{ "runs", .kind = OM_OPT_NUMBER, .slot = OM_BENCH_RUNS },
+	{ "time", .kind = OM_OPT_NUMBER, .slot = OM_BENCH_TIME },
+	{ 0 }
+};
+
 static int help(struct om_ctx *ctx, struct om_args *args);
 
 #define LINK_USAGE \
@@ -93,6 +118,11 @@ static int help(struct om_ctx *ctx, struct om_args *args);
 	"[name S] [public-key BASE64|none] [endpoint HOST:PORT] [allowed-ips LIST|@FILE] [keepalive SECS|off]"
 #define LIMITS_USAGE \
 	"[activate manual|now|on-first-record] [seal-time S] [open-time S] [soft-time S] [soft-records N] [soft-bytes N] [hard-records N] [hard-bytes N]"
+
+#define BENCH_WORK_USAGE \
+	"[engine NAME] [chunk-size N] [bytes N] [direction seal|open|both]"
+#define BENCH_USAGE \
+	BENCH_WORK_USAGE " [runs N] [time MS]"
 
 const struct om_command om_commands[] = {
 	{ "link", "add", { "NAME" }, &om_device_object, link_opts,
@@ -132,6 +162,16 @@ const struct om_command om_commands[] = {
 	{ "syncconf", NULL, { "DEV", "FILE" }, NULL, NULL, om_syncconf,
 	  "DEV FILE|-" },
 	{ "showconf", NULL, { "DEV" }, NULL, NULL, om_showconf, "DEV" },
+	{ "bench", "run", { NULL }, &om_bench_object, bench_run_opts,
+	  om_bench_run, BENCH_WORK_USAGE " [strategy inline|percpu|unbound|kthread|padata|napi] [schedule own|static|dynamic|guided] [workers N] [rounds N]" },
+	{ "bench", "chunks", { NULL }, &om_bench_object, bench_opts,
+	  om_bench_chunks, BENCH_USAGE },
+	{ "bench", "dispatch", { NULL }, &om_bench_object, bench_opts,
+	  om_bench_dispatch, BENCH_USAGE },
+	{ "bench", "split", { NULL }, &om_bench_object, bench_opts,
+	  om_bench_split, BENCH_USAGE },
+	{ "bench", "scaling", { NULL }, &om_bench_object, bench_opts,
+	  om_bench_scaling, BENCH_USAGE },
 	{ "genkey", NULL, { NULL }, NULL, NULL, om_genkey, "> PRIVATE" },
 	{ "pubkey", NULL, { NULL }, NULL, NULL, om_pubkey,
 	  "< PRIVATE > PUBLIC" },

@@ -16,6 +16,14 @@ static const char *const limit_names[] = {
 	"time", "records", "bytes", "auth-failures", "vm-fork", NULL
 };
 
+static const char *const direction_names[] = { "seal", "open", "both", NULL };
+static const char *const strategy_names[] = {
+	"inline", "percpu", "unbound", "kthread", "padata", "napi", NULL
+};
+static const char *const schedule_names[] = {
+	"own", "static", "dynamic", "guided", NULL
+};
+
 /* Where a member lies in its structure, and its size. */
 #define AT(T, member)						\
 	.offset = offsetof(T, member),				\
@@ -33,6 +41,9 @@ static const char *const limit_names[] = {
 #define A(A, n, m, t, fmt, ...)					\
 	{ .name = n, .attr = OMERTA_A_ALLOWED_IP_##A, .type = t,\
 	  .format = fmt, AT(struct om_prefix, m), __VA_ARGS__ }
+#define B(A, n, m, t, fmt, ...)					\
+	{ .name = n, .attr = OMERTA_BENCH_A_BENCH_##A, .type = t,	\
+	  .format = fmt, AT(struct om_bench, m), __VA_ARGS__ }
 #define DS(A, n)							\
 	{ .name = n, .attr = OMERTA_A_DEVICE_STATS_##A,			\
 	  .type = OM_UINT, .format = OM_DEC,				\
@@ -176,6 +187,35 @@ static const struct om_field key_fields[] = {
 	K(REPLAYS, "replays", replays, OM_UINT, OM_DEC),
 };
 
+static const struct om_field bench_fields[] = {
+	B(ENGINE, "engine", engine, OM_STR, OM_TEXT),
+	B(CHUNK_SIZE, "chunk-size", chunk_size, OM_U32, OM_DEC, .min = 1,
+	  .max = OMERTA_BENCH_MAX_BYTES),
+	B(BYTES, "bytes", bytes, OM_U32, OM_DEC, .min = 1,
+	  .max = OMERTA_BENCH_MAX_BYTES),
+	B(DIRECTION, "direction", direction, OM_U32, OM_ENUM,
+	  .names = direction_names),
+	B(STRATEGY, "strategy", strategy, OM_U32, OM_ENUM,
+	  .names = strategy_names),
+	B(SCHEDULE, "schedule", schedule, OM_U32, OM_ENUM,
+	  .names = schedule_names),
+	B(WORKERS, "workers", workers, OM_U32, OM_DEC, .min = 1),
+	B(ROUNDS, "rounds", rounds, OM_U32, OM_DEC, .min = 1,
+	  .max = OMERTA_BENCH_MAX_ROUNDS),
+	B(CPUS, "cpus", cpus, OM_U32, OM_DEC),
+	B(WALL_NS, "wall-ns", wall_ns, OM_UINT, OM_DEC),
+	B(WORK_NS, "work-ns", work_ns, OM_UINT, OM_DEC),
+	B(P50_NS, "p50-ns", p50_ns, OM_UINT, OM_DEC),
+	B(P99_NS, "p99-ns", p99_ns, OM_UINT, OM_DEC),
+	B(START_P50_NS, "start-p50-ns", start_p50_ns, OM_UINT, OM_DEC),
+	B(START_P99_NS, "start-p99-ns", start_p99_ns, OM_UINT, OM_DEC),
+};
+
+const struct om_object om_bench_object = {
+	.name = "bench", .family = OMERTA_BENCH_FAMILY_NAME,
+	.module = "omerta_bench", .field = bench_fields,
+	.fields = OM_ARRAY_SIZE(bench_fields), .size = sizeof(struct om_bench),
+};
 const struct om_object om_device_object =
 	OBJECT("device", struct om_device, device_fields);
 const struct om_object om_peer_object =
@@ -184,6 +224,7 @@ const struct om_object om_key_object =
 	OBJECT("key", struct om_key, key_fields);
 
 _Static_assert(OM_ARRAY_SIZE(device_fields) == OMERTA_A_DEVICE_MAX, "device");
+_Static_assert(OM_ARRAY_SIZE(bench_fields) == OMERTA_BENCH_A_BENCH_MAX, "bench");
 _Static_assert(OM_ARRAY_SIZE(peer_fields) == OMERTA_A_PEER_MAX, "peer");
 _Static_assert(OM_ARRAY_SIZE(key_fields) == OMERTA_A_KEY_MAX, "key");
 _Static_assert(OM_ARRAY_SIZE(prefix_fields) == OMERTA_A_ALLOWED_IP_MAX,

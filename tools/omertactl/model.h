@@ -10,6 +10,7 @@
 
 #include <net/if.h>
 #include <linux/omerta.h>
+#include <linux/omerta_bench.h>
 
 enum om_type {
 	OM_U8,
@@ -62,6 +63,8 @@ struct om_field {
 /* The first member of every object is its uint64_t "has". */
 struct om_object {
 	const char *name;
+	const char *family;	/* netlink's, or NULL for omerta */
+	const char *module;	/* that brings the family, or NULL for omerta */
 	const struct om_field *field;	/* attribute N is field[N - 1] */
 	uint8_t fields;
 	uint16_t size;
@@ -158,6 +161,26 @@ struct om_key {
 	uint64_t replays;
 };
 
+struct om_bench {
+	uint64_t has;
+	char engine[OMERTA_BENCH_ENGINE_LEN + 1];
+	uint32_t chunk_size;
+	uint32_t bytes;
+	uint32_t direction;
+	uint32_t strategy;
+	uint32_t schedule;
+	uint32_t workers;
+	uint32_t rounds;
+	uint32_t cpus;
+	uint64_t wall_ns;
+	uint64_t work_ns;
+	uint64_t p50_ns;
+	uint64_t p99_ns;
+	uint64_t start_p50_ns;
+	uint64_t start_p99_ns;
+};
+
+extern const struct om_object om_bench_object;
 extern const struct om_object om_device_object;
 extern const struct om_object om_peer_object;
 extern const struct om_object om_key_object;

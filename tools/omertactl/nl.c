@@ -22,6 +22,7 @@
 
 struct om_nl {
 	struct nl_sock *sk;
+	const char *name;	/* of the family that is resolved, or NULL */
 	int family;
 };
 
@@ -79,27 +80,45 @@ static int connect_socket(struct om_nl *nl, struct om_err *err)
 	for (size_t i = 0; i < OM_ARRAY_SIZE(options); i++)
 		setsockopt(nl_socket_get_fd(nl->sk), SOL_NETLINK, options[i],
 			   &one, sizeof(one));
-	nl->family = genl_ctrl_resolve(nl->sk, OMERTA_FAMILY_NAME);
-	if (nl->family < 0)
-		return om_err(err, OM_SYSTEM,
-			      "the kernel has no netlink family \"%s\" (%s): is the omerta module loaded? (modprobe omerta)",
-			      OMERTA_FAMILY_NAME, nl_geterror(nl->family));
 	return OM_OK;
 }
 
-static int open_socket(struct om_nl *nl, struct om_err *err)
+static int resolve(struct om_nl *nl, const struct om_object *obj,
+		   struct om_err *err)
 {
-	int rc;
+	const char *name = obj->family ? obj->family : OMERTA_FAMILY_NAME;
+	const char *module = obj->module ? obj->module : "omerta";
 
-	if (nl->sk)
+	if (nl->name && !strcmp(nl->name, name))
 		return OM_OK;
-	nl->sk = new_socket();
-	if (!nl->sk)
-		return om_err_sys(err, ENOMEM, "netlink socket");
-	rc = connect_socket(nl, err);
+	nl->name = NULL;
+	nl->family = genl_ctrl_resolve(nl->sk, name);
+	if (nl->family < 0)
+		return om_err(err, OM_SYSTEM,
+			      "the kernel has no netlink family \"%s\" (%s): is the %s module loaded? (modprobe %s)",
+			      name, nl_geterror(nl->family), module, module);
+	nl->name = name;
+	return OM_OK;
+}
+
+/* For requests about such objects */
+static int open_socket(struct om_nl *nl, const struct om_object *obj,
+		       struct om_err *err)
+{
+	int rc = OM_OK;
+
+	if (!nl->sk) {
+		nl->sk = new_socket();
+		if (!nl->sk)
+			return om_err_sys(err, ENOMEM, "netlink socket");
+		rc = connect_socket(nl, err);
+	}
+	if (!rc)
+		rc = resolve(nl, obj, err);
 	if (rc) {
 		nl_socket_free(nl->sk);
 		nl->sk = NULL;
+		nl->name = NULL;
 	}
 	return rc;
 }
@@ -429,7 +448,7 @@ static int simple_call(struct om_nl *nl, int cmd, const struct om_object *obj,
 		       const void *data, void *reply, struct om_err *err)
 {
 	struct call call = { .sent.object = obj, .reply = reply, .err = err };
-	int rc = open_socket(nl, err);
+	int rc = open_socket(nl, obj, err);
 
 	if (rc)
 		return rc;
@@ -467,7 +486,7 @@ int om_nl_dump(struct om_nl *nl, int cmd, const struct om_object *obj,
 	int rc, tries = DUMP_TRIES;
 
 	memset(list, 0, sizeof(*list));
-	rc = open_socket(nl, err);
+	rc = open_socket(nl, obj, err);
 	if (rc)
 		return rc;
 	do {

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Measures omerta's ciphers, and ways to hand work over, inside the kernel: the
+ * requests of the netlink family "omerta-bench". One at a time; what they mean is in
+ * the family's spec.
+ */
+#include <linux/cpu.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/rtnetlink.h>
+#include <linux/sched/signal.h>
+#include <linux/sort.h>
+#include <net/genetlink.h>
+
+#include "../compat.h"
+#include "../mb.h"
+#include "bench_gen.h"
+#include "workers.h"
+
+/**
+ * struct request - what is to be measured
+ * @task: what is done
+ * @strategy: how workers get to work, NULL for inline
+ * @schedule: who does what
+ * @workers: their number
+ * @rounds: how often
+ * @info: the request itself
+ */
+struct request {
+	struct payload_task task;
+	const struct strategy *strategy;
+	enum omerta_bench_schedule schedule;
+	unsigned int workers;
+	u32 rounds;
+	struct genl_info *info;
+};
+
+/**
+ * struct times - of the rounds of a split
+ * @all: of all its work
+ * @start: from the hand-over until the worker began
+ */
+struct times {
+	u64 *all;
+	u64 *start;
+};
+
+/* They would disturb each other. */
+static DEFINE_MUTEX(one_at_a_time);
+
+static u32 get_u32(const struct request *r, int attr, u32 otherwise)
+{
+	struct nlattr *a = r->info->attrs[attr];
+
+	return a ? nla_get_u32(a) : otherwise;
+}
+
+static int parse_engine(struct request *r)
+{
+	struct nlattr *attr = r->info->attrs[OMERTA_BENCH_A_BENCH_ENGINE];
+	const char *name = attr ? nla_data(attr) : "auto";
+	int err;
+
+	r->task.copy = !strcmp(name, "copy");
+	if (r->task.copy)
+		return 0;
+	rtnl_lock();
+	err = omerta_engine_find(name, &r->task.engine);
+	rtnl_unlock();
+	if (err == -ENOENT) {
+		NL_SET_ERR_MSG_ATTR(r->info->extack, attr,
+				    "engine must be copy, auto, lib or one of this architecture, like mb-avx2 or mb-neon");
+		return -EINVAL;
+	}
+	if (err == -EOPNOTSUPP)
+		NL_SET_ERR_MSG_ATTR(r->info->extack, attr,
+				    "that engine is not for this CPU, or does not work");
+	return err;
+}
+
+static int parse_strategy(struct request *r)
+{
+	u32 number = get_u32(r, OMERTA_BENCH_A_BENCH_STRATEGY,
+			     OMERTA_BENCH_STRATEGY_INLINE);
+
+	if (number == OMERTA_BENCH_STRATEGY_INLINE) {
+		if (r->workers == 1 && r->schedule == OMERTA_BENCH_SCHEDULE_OWN)
+			return 0;
+		NL_SET_ERR_MSG(r->info->extack, "inline has one worker, with a payload of its own");
+		return -EINVAL;
+	}
+	r->strategy = strategy_find(number);
+	if (r->strategy)
+		return 0;
+	NL_SET_ERR_MSG(r->info->extack, "this kernel has no padata");
+	return -EOPNOTSUPP;
+}
+
+static int check_sizes(const struct request *r)
+{
+	/* Plaintext, ciphertext, tags; of an inline worker, too */
+	u64 most = (u64)r->workers * r->task.bytes * (2 + OMERTA_TAG_LEN);
+
+	if (r->workers > num_online_cpus()) {
+		NL_SET_ERR_MSG(r->info->extack, "there are not so many CPUs online as workers");
+		return -EINVAL;
+	}
+	if (r->task.chunk_size >= OMERTA_TAG_LEN)
+		most = (u64)r->workers * r->task.bytes * 3;
+	if (most / PAGE_SIZE > si_mem_available() / 2) {
+		NL_SET_ERR_MSG(r->info->extack, "there is not so much memory");
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int parse(struct request *r)
+{
+	int err;
+
+	r->task.chunk_size = get_u32(r, OMERTA_BENCH_A_BENCH_CHUNK_SIZE, 512);
+	r->task.bytes = get_u32(r, OMERTA_BENCH_A_BENCH_BYTES, 131072);
+	r->task.direction = get_u32(r, OMERTA_BENCH_A_BENCH_DIRECTION,
+				    OMERTA_BENCH_DIRECTION_BOTH);
+	r->schedule = get_u32(r, OMERTA_BENCH_A_BENCH_SCHEDULE,
+			      OMERTA_BENCH_SCHEDULE_OWN);
+	r->workers = get_u32(r, OMERTA_BENCH_A_BENCH_WORKERS, 1);
+	r->rounds = get_u32(r, OMERTA_BENCH_A_BENCH_ROUNDS, 1);
+	err = parse_engine(r);
+	if (!err)
+		err = parse_strategy(r);
+	return err ?: check_sizes(r);
+}
+
+static int run_inline(const struct request *r, u64 *wall)
+{
+	struct payload p = {};
+	bool good = true;
+	u64 start;
+	u32 i;
+	int err = payload_alloc(&p, &r->task);
+
+	if (err)
+		return err;
+	start = ktime_get_ns();
+	for (i = 0; i < r->rounds && !signal_pending(current); i++) {
+		good &= payload_work(&p, 0, payload_chunks(&p));
+		cond_resched();
+	}
+	*wall = ktime_get_ns() - start;
+	payload_free(&p);
+	if (!good)
+		return -EBADMSG;
+	return i < r->rounds ? -EINTR : 0;
+}
+
+/* Each on his own; all rounds at once, unless that would keep a CPU for too long. */
+static int run_own(const struct request *r, struct workers *w, u64 *wall)
+{
+	u32 times = w->strategy->sleeps ? 1 : r->rounds, i;
+	int err = 0;
+
+	w->rounds = r->rounds / times;
+	for (i = 0; i < w->n && !err; i++)
+		err = payload_alloc(&w->worker[i].own, &r->task);
+	for (i = 0; i < times && !err; i++)
+		err = workers_run(w, wall);
+	return err;
+}
+
+/* All on one, round by round. */
+static int run_shared(const struct request *r, struct workers *w, u64 *wall)
+{
+	struct payload p = {};
+	int err = payload_alloc(&p, &r->task);
+	u32 i;
+
+	w->shared = &p;
+	for (i = 0; i < r->rounds && !err; i++)
+		err = workers_run(w, wall);
+	payload_free(&p);
+	return err;
+}
+
+static int run_workers(const struct request *r, u64 *wall, u64 *work)
+{
+	struct workers *w = workers_new(&r->task, r->strategy, r->workers,
+					cpumask_first(cpu_online_mask));
+	unsigned int i;
+	int err;
+
+	if (IS_ERR(w))
+		return PTR_ERR(w);
+	w->schedule = r->schedule;
+	if (r->schedule == OMERTA_BENCH_SCHEDULE_OWN)
+		err = run_own(r, w, wall);
+	else
+		err = run_shared(r, w, wall);
+	if (!err && w->bad)
+		err = -EBADMSG;
+	for (i = 0; i < w->n; i++)
+		*work += w->worker[i].ns;
+	workers_free(w);
+	return err;
+}
+
+/* Half of the payload here, the other there; done when both are. */
+static void split_once(struct workers *w, const struct times *t, u32 i)
+{
+	u64 start = ktime_get_ns();
+
+	workers_begin(w);
+	if (!payload_work(w->shared, 0, w->first))
+		WRITE_ONCE(w->bad, true);
+	while (atomic_read_acquire(&w->left)) {
+		cpu_relax();
+		cond_resched();
+	}
+	t->all[i] = ktime_get_ns() - start;
+	t->start[i] = w->worker[0].begun - start;
+}
+
+static int split_workers(const struct request *r, struct payload *p,
+			 const struct times *t)
+{
+	unsigned int self = raw_smp_processor_id(), other;
+	struct workers *w;
+	int err;
+	u32 i;
+
+	other = cpumask_any_but(cpu_online_mask, self);
+	if (other >= nr_cpu_ids) {
+		NL_SET_ERR_MSG(r->info->extack, "there is no other CPU online");
+		return -EOPNOTSUPP;
+	}
+	w = workers_new(&r->task, r->strategy, 1, other);
+	if (IS_ERR(w))
+		return PTR_ERR(w);
+	w->schedule = OMERTA_BENCH_SCHEDULE_STATIC;
+	w->shared = p;
+	w->first = payload_chunks(p) / 2;
+	for (i = 0; i < r->rounds && !signal_pending(current); i++)
+		split_once(w, t, i);
+	err = w->bad ? -EBADMSG : 0;
+	workers_free(w);
+	return i < r->rounds ? -EINTR : err;
+}
+
+static int split_inline(const struct request *r, struct payload *p,
+			const struct times *t)
+{
+	u64 start;
+	u32 i;
+
+	for (i = 0; i < r->rounds && !signal_pending(current); i++) {
+		start = ktime_get_ns();
+		if (!payload_work(p, 0, payload_chunks(p)))
+			return -EBADMSG;
+		t->all[i] = ktime_get_ns() - start;
+		cond_resched();
+	}
+	return i < r->rounds ? -EINTR : 0;
+}
+
+static int split(const struct request *r, const struct times *t)
+{
+	struct payload p = {};
+	int err = payload_alloc(&p, &r->task);
+
+	if (err)
+		return err;
+	if (r->strategy)
+		err = split_workers(r, &p, t);
+	else
+		err = split_inline(r, &p, t);
+	payload_free(&p);
+	return err;
+}
+
+static int compare(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The value that @percent of all do not exceed; sorts them. */
+static u64 percentile(u64 *value, u32 n, unsigned int percent)
+{
+	sort(value, n, sizeof(*value), compare, NULL);
+	return value[((u64)n * percent + 99) / 100 - 1];
+}
+
+static int put_u64(struct sk_buff *msg, int attr, u64 value)
+{
+	return nla_put_u64_64bit(msg, attr, value, 0);
+}
+
+static int put_run(struct sk_buff *msg, const struct request *r)
+{
+	u64 wall = 0, work = 0;
+	int err;
+
+	if (r->strategy)
+		err = run_workers(r, &wall, &work);
+	else
+		err = run_inline(r, &wall);
+	if (!r->strategy)
+		work = wall;
+	if (err)
+		return err;
+	if (put_u64(msg, OMERTA_BENCH_A_BENCH_WALL_NS, wall) ||
+	    put_u64(msg, OMERTA_BENCH_A_BENCH_WORK_NS, work))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int put_times(struct sk_buff *msg, const struct times *t, u32 n)
+{
+	if (put_u64(msg, OMERTA_BENCH_A_BENCH_P50_NS, percentile(t->all, n, 50)) ||
+	    put_u64(msg, OMERTA_BENCH_A_BENCH_P99_NS, percentile(t->all, n, 99)) ||
+	    put_u64(msg, OMERTA_BENCH_A_BENCH_START_P50_NS,
+		    percentile(t->start, n, 50)) ||
+	    put_u64(msg, OMERTA_BENCH_A_BENCH_START_P99_NS,
+		    percentile(t->start, n, 99)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int put_split(struct sk_buff *msg, const struct request *r)
+{
+	struct times t = {
+		.all = kvcalloc(r->rounds, sizeof(u64), GFP_KERNEL),
+		.start = kvcalloc(r->rounds, sizeof(u64), GFP_KERNEL),
+	};
+	int err = t.all && t.start ? split(r, &t) : -ENOMEM;
+
+	if (!err)
+		err = put_times(msg, &t, r->rounds);
+	kvfree(t.all);
+	kvfree(t.start);
+	return err;
+}
+
+static int put_common(struct sk_buff *msg, const struct request *r)
+{
+	const char *engine = r->task.copy ? "copy" :
+			     omerta_engine_name(r->task.engine);
+
+	return nla_put_string(msg, OMERTA_BENCH_A_BENCH_ENGINE, engine) ?:
+	       nla_put_u32(msg, OMERTA_BENCH_A_BENCH_CPUS, num_online_cpus());
+}
+
+/* Measure, one at a time, and answer. */
+static int answer(struct genl_info *info,
+		  int (*put)(struct sk_buff *msg, const struct request *r))
+{
+	struct request r = { .info = info };
+	struct sk_buff *msg;
+	void *hdr;
+	int err = parse(&r);
+
+	if (err)
+		return err;
+	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!msg)
+		return -ENOMEM;
+	hdr = genlmsg_put_reply(msg, info, &omerta_bench_nl_family, 0,
+				info->genlhdr->cmd);
+	err = hdr ? mutex_lock_interruptible(&one_at_a_time) : -EMSGSIZE;
+	if (err)
+		goto err_msg;
+	err = put_common(msg, &r);
+	if (!err)
+		err = put(msg, &r);
+	mutex_unlock(&one_at_a_time);
+	if (err)
+		goto err_msg;
+	genlmsg_end(msg, hdr);
+	return genlmsg_reply(msg, info);
+
+err_msg:
+	nlmsg_free(msg);
+	return err;
+}
+
+/* All CPUs may be kept busy, also those of others. */
+static int capable_of(struct sk_buff *skb, struct genl_info *info)
+{
+	if (netlink_capable(skb, CAP_SYS_ADMIN))
+		return 0;
+	NL_SET_ERR_MSG(info->extack, "needs CAP_SYS_ADMIN");
+	return -EPERM;
+}
+
+int omerta_bench_nl_run_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return capable_of(skb, info) ?: answer(info, put_run);
+}
+
+int omerta_bench_nl_split_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return capable_of(skb, info) ?: answer(info, put_split);
+}
+
+static int __init bench_init(void)
+{
+	return genl_register_family(&omerta_bench_nl_family);
+}
+
+static void __exit bench_exit(void)
+{
+	genl_unregister_family(&omerta_bench_nl_family);
+}
+
+module_init(bench_init);
+module_exit(bench_exit);
+
+MODULE_DESCRIPTION("Measures omerta's ciphers and dispatch");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS_GENL_FAMILY("omerta-bench");

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is measured: a payload in memory, chunk by chunk sealed from one place to
+ * another and opened back.
+ */
+#include "payload.h"
+
+#include <linux/errno.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+/**
+ * payload_chunks() - how many chunks a payload has
+ * @p: the payload
+ *
+ * Return: their number.
+ */
+u32 payload_chunks(const struct payload *p)
+{
+	return DIV_ROUND_UP(p->task->bytes, p->task->chunk_size);
+}
+
+/* The chunks from @first on; returns how many, as the list has room. */
+static unsigned int make_list(const struct payload *p, u32 first, u32 end,
+			      struct omerta_chunk *list)
+{
+	const struct payload_task *task = p->task;
+	unsigned int i, n = min_t(u32, end - first, OMERTA_CHUNK_LIST);
+
+	for (i = 0; i < n; i++) {
+		size_t at = (size_t)(first + i) * task->chunk_size;
+
+		list[i].plain = p->plain + at;
+		list[i].sealed = p->sealed + at +
+				 (size_t)(first + i) * OMERTA_TAG_LEN;
+		list[i].len = min_t(size_t, task->chunk_size, task->bytes - at);
+		/* Each a record: what one is worth does not depend on others. */
+		list[i].nonce = omerta_nonce(first + i, 0, true);
+	}
+	return n;
+}
+
+static void copy(const struct omerta_chunk *list, unsigned int n, bool back)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		memcpy(back ? list[i].plain : list[i].sealed,
+		       back ? list[i].sealed : list[i].plain, list[i].len);
+}
+
+static bool work_one_way(struct payload *p, u32 first, u32 end, bool open)
+{
+	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	const struct payload_task *task = p->task;
+	bool good = true;
+	unsigned int n;
+
+	for (; first < end; first += n) {
+		n = make_list(p, first, end, list);
+		if (task->copy)
+			copy(list, n, open);
+		else if (open)
+			good &= omerta_chunk_open(task->engine, list, n, p->secret) ==
+				omerta_chunk_all(n);
+		else
+			omerta_chunk_seal(task->engine, list, n, p->secret);
+	}
+	return good;
+}
+
+/**
+ * payload_work() - work on chunks of a payload
+ * @p: the payload
+ * @first: number of the first chunk
+ * @end: number of the one behind the last
+ *
+ * Context: any but hard interrupt.
+ * Return: false if a chunk could not be opened.
+ */
+bool payload_work(struct payload *p, u32 first, u32 end)
+{
+	bool good = true;
+
+	if (p->task->direction != OMERTA_BENCH_DIRECTION_OPEN)
+		good = work_one_way(p, first, end, false);
+	if (p->task->direction != OMERTA_BENCH_DIRECTION_SEAL)
+		good &= work_one_way(p, first, end, true);
+	return good;
+}
+
+/**
+ * payload_free() - free a payload's memory
+ * @p: the payload, perhaps without memory
+ */
+void payload_free(struct payload *p)
+{
+	kvfree(p->plain);
+	kvfree(p->sealed);
+	p->plain = NULL;
+	p->sealed = NULL;
+}
+
+/**
+ * payload_alloc() - give a payload memory, and seal it
+ * @p: the payload
+ * @task: what is to be done with it
+ *
+ * Context: process context.
+ * Return: 0 or -ENOMEM.
+ */
+int payload_alloc(struct payload *p, const struct payload_task *task)
+{
+	size_t tags;
+
+	p->task = task;
+	tags = (size_t)payload_chunks(p) * OMERTA_TAG_LEN;
+	p->plain = kvzalloc(task->bytes, GFP_KERNEL);
+	p->sealed = kvzalloc(task->bytes + tags, GFP_KERNEL);
+	if (!p->plain || !p->sealed) {
+		payload_free(p);
+		return -ENOMEM;
+	}
+	memset(p->secret, 1, sizeof(p->secret));
+	work_one_way(p, 0, payload_chunks(p), false);
+	return 0;
+}

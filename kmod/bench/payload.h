@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_PAYLOAD_H
+#define _OMERTA_PAYLOAD_H
+
+#include <linux/types.h>
+#include <uapi/linux/omerta_bench.h>
+
+#include "../chunk.h"
+
+/**
+ * struct payload_task - what is to be done with a payload
+ * @engine: seals and opens; NULL for the library
+ * @copy: only copy, without a cipher
+ * @chunk_size: bytes of a chunk; the last may have fewer
+ * @bytes: of the payload
+ * @direction: whether it is sealed, opened or both
+ */
+struct payload_task {
+	const struct omerta_engine *engine;
+	bool copy;
+	u32 chunk_size;
+	u32 bytes;
+	enum omerta_bench_direction direction;
+};
+
+/**
+ * struct payload - memory to work on, not shared with others
+ * @task: what is to be done
+ * @plain: plaintext
+ * @sealed: ciphertexts and tags, chunk by chunk
+ * @secret: the key
+ */
+struct payload {
+	const struct payload_task *task;
+	u8 *plain;
+	u8 *sealed;
+	u8 secret[OMERTA_SECRET_LEN];
+};
+
+int payload_alloc(struct payload *p, const struct payload_task *task);
+void payload_free(struct payload *p);
+u32 payload_chunks(const struct payload *p);
+bool payload_work(struct payload *p, u32 first, u32 end);
+
+#endif /* _OMERTA_PAYLOAD_H */

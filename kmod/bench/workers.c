@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Workers who work on payloads at the same time, each on one of his own or all on one.
+ */
+#include "workers.h"
+
+#include <linux/cpumask.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "../compat.h"
+
+/* Claim chunks of the shared payload; false if none are left. */
+static bool claim(struct worker *worker, u32 *first, u32 *end)
+{
+	struct workers *w = worker->all;
+	u32 chunks = payload_chunks(w->shared), n;
+	int next = atomic_read(&w->next);
+
+	switch (w->schedule) {
+	case OMERTA_BENCH_SCHEDULE_STATIC:
+		/* Once: then his first is that behind his last. */
+		if (*end)
+			return false;
+		n = chunks - w->first;
+		*first = w->first + (u64)n * worker->index / w->n;
+		*end = w->first + (u64)n * (worker->index + 1) / w->n;
+		return *first < *end;
+	case OMERTA_BENCH_SCHEDULE_DYNAMIC:
+		n = OMERTA_CHUNK_LIST;
+		next = atomic_fetch_add(n, &w->next);
+		break;
+	default:
+		do {
+			if (next >= chunks)
+				return false;
+			n = max_t(u32, (chunks - next) / (2 * w->n),
+				  OMERTA_CHUNK_LIST);
+		} while (!atomic_try_cmpxchg(&w->next, &next, next + n));
+	}
+	*first = next;
+	*end = min(next + n, chunks);
+	return *first < *end;
+}
+
+/**
+ * worker_work() - do a worker's share
+ * @worker: the worker
+ *
+ * Context: as the strategy has it; any but hard interrupt.
+ */
+void worker_work(struct worker *worker)
+{
+	struct workers *w = worker->all;
+	u32 first = 0, end = 0, i;
+
+	worker->begun = ktime_get_ns();
+	if (w->schedule != OMERTA_BENCH_SCHEDULE_OWN) {
+		while (claim(worker, &first, &end))
+			if (!payload_work(w->shared, first, end))
+				WRITE_ONCE(w->bad, true);
+	} else {
+		for (i = 0; i < w->rounds && !READ_ONCE(w->stop); i++) {
+			if (!payload_work(&worker->own, 0,
+					  payload_chunks(&worker->own)))
+				WRITE_ONCE(w->bad, true);
+			if (w->strategy->sleeps)
+				cond_resched();
+		}
+	}
+	worker->ns += ktime_get_ns() - worker->begun;
+}
+
+/**
+ * worker_done() - tell that a worker is done
+ * @worker: the worker
+ *
+ * Context: any.
+ */
+void worker_done(struct worker *worker)
+{
+	if (atomic_dec_and_test(&worker->all->left))
+		complete(&worker->all->done);
+}
+
+/**
+ * workers_free() - free workers
+ * @w: those of workers_new(); nobody works any more
+ *
+ * Context: process context.
+ */
+void workers_free(struct workers *w)
+{
+	unsigned int i;
+
+	w->strategy->release(w);
+	for (i = 0; i < w->n; i++)
+		payload_free(&w->worker[i].own);
+	kvfree(w);
+}
+
+/**
+ * workers_new() - make workers
+ * @task: what they are to do; stays the caller's, until they are freed
+ * @strategy: how they get to work
+ * @n: their number
+ * @cpu: of the first; the others' follow
+ *
+ * They have no payload yet.
+ *
+ * Context: process context.
+ * Return: the workers, or an ERR_PTR().
+ */
+struct workers *workers_new(const struct payload_task *task,
+			    const struct strategy *strategy, unsigned int n,
+			    unsigned int cpu)
+{
+	struct workers *w = kvzalloc(struct_size(w, worker, n), GFP_KERNEL);
+	unsigned int i;
+	int err;
+
+	if (!w)
+		return ERR_PTR(-ENOMEM);
+	w->task = task;
+	w->strategy = strategy;
+	w->n = n;
+	init_completion(&w->done);
+	for (i = 0; i < n; i++) {
+		w->worker[i].all = w;
+		w->worker[i].index = i;
+		w->worker[i].cpu = cpu;
+		cpu = cpumask_next(cpu, cpu_online_mask);
+		if (cpu >= nr_cpu_ids)
+			cpu = cpumask_first(cpu_online_mask);
+	}
+	err = strategy->prepare(w);
+	if (!err)
+		return w;
+	workers_free(w);
+	return ERR_PTR(err);
+}
+
+/**
+ * workers_begin() - let workers work
+ * @w: the workers, none of whom works
+ *
+ * Context: process context.
+ */
+void workers_begin(struct workers *w)
+{
+	unsigned int i;
+
+	reinit_completion(&w->done);
+	atomic_set(&w->next, w->first);
+	/* They see all that is before. */
+	atomic_set_release(&w->left, w->n);
+	for (i = 0; i < w->n; i++)
+		w->strategy->start(&w->worker[i]);
+}
+
+/**
+ * workers_run() - have workers work, and wait until they have
+ * @w: the workers
+ * @wall: how long it takes is added to it, nanoseconds
+ *
+ * Context: process context.
+ * Return: 0, or -EINTR if a signal came: then they have stopped early.
+ */
+int workers_run(struct workers *w, u64 *wall)
+{
+	u64 start = ktime_get_ns();
+	int err = 0;
+
+	workers_begin(w);
+	if (wait_for_completion_interruptible(&w->done)) {
+		WRITE_ONCE(w->stop, true);
+		wait_for_completion(&w->done);
+		err = -EINTR;
+	}
+	*wall += ktime_get_ns() - start;
+	return err;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_WORKERS_H
+#define _OMERTA_WORKERS_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/kthread.h>
+#include <linux/netdevice.h>
+#include <linux/padata.h>
+#include <linux/smp.h>
+#include <linux/workqueue.h>
+
+#include "payload.h"
+
+struct workers;
+
+/**
+ * struct worker - one of several who work at the same time
+ * @all: he and the others
+ * @index: his number
+ * @cpu: where he works, as far as the strategy says so
+ * @own: his payload, if each has one
+ * @begun: when he began
+ * @ns: how long he worked
+ * @work: of a workqueue
+ * @kwork: of @kthread
+ * @kthread: the thread
+ * @padata: for padata
+ * @csd: an interrupt
+ * @napi: that is scheduled by it
+ */
+struct worker {
+	struct workers *all;
+	unsigned int index;
+	unsigned int cpu;
+	struct payload own;
+	u64 begun;
+	u64 ns;
+	struct work_struct work;
+	struct kthread_work kwork;
+	struct kthread_worker *kthread;
+	struct padata_priv padata;
+	call_single_data_t csd;
+	struct napi_struct napi;
+};
+
+/**
+ * struct strategy - how workers get to work
+ * @prepare: once, before all others; returns 0 or a negative errno, then @release is
+ *	     called nevertheless
+ * @start: let a worker work, by calling worker_work() and worker_done()
+ * @release: when nobody works any more
+ * @sleeps: whether workers may be scheduled away
+ */
+struct strategy {
+	int (*prepare)(struct workers *w);
+	void (*start)(struct worker *worker);
+	void (*release)(struct workers *w);
+	bool sleeps;
+};
+
+/**
+ * struct workers - those who work together, and on what
+ * @task: what they do
+ * @schedule: who does what
+ * @strategy: how they get to work
+ * @n: their number
+ * @rounds: of each with a payload of his own
+ * @shared: the payload of all
+ * @first: the first chunk of @shared that is theirs
+ * @next: the first chunk that nobody has claimed
+ * @left: those who are not done
+ * @done: that nobody is left
+ * @stop: they are to stop after this round
+ * @bad: something could not be opened
+ * @wq: of strategies with a workqueue
+ * @pinst: of padata
+ * @shell: of padata
+ * @dev: of NAPI
+ * @worker: the workers
+ */
+struct workers {
+	const struct payload_task *task;
+	enum omerta_bench_schedule schedule;
+	const struct strategy *strategy;
+	unsigned int n;
+	u32 rounds;
+	struct payload *shared;
+	u32 first;
+	atomic_t next;
+	atomic_t left;
+	struct completion done;
+	bool stop;
+	bool bad;
+	struct workqueue_struct *wq;
+	struct padata_instance *pinst;
+	struct padata_shell *shell;
+	struct net_device *dev;
+	struct worker worker[];
+};
+
+const struct strategy *strategy_find(enum omerta_bench_strategy number);
+
+void worker_work(struct worker *worker);
+void worker_done(struct worker *worker);
+
+struct workers *workers_new(const struct payload_task *task,
+			    const struct strategy *strategy, unsigned int n,
+			    unsigned int cpu);
+void workers_free(struct workers *w);
+void workers_begin(struct workers *w);
+int workers_run(struct workers *w, u64 *wall);
+
+#endif /* _OMERTA_WORKERS_H */

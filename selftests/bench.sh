@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# omerta_bench and omertactl bench: that they measure what they say, refuse what they
+# cannot, and can be interrupted. No figure is judged.
+set -u
+
+HERE=$(cd "$(dirname "$0")" && pwd)
+. "$HERE/lib_test.sh"
+# shellcheck disable=SC2034 # of await()
+WAIT=60
+
+cleanup() {
+	:
+}
+
+# bench JQ-CONDITION ARGUMENT...: whether it holds for what is measured
+bench() {
+	omertactl -j bench "${@:2}" runs 2 time 1 >"$DIR/json" 2>"$DIR/errors"
+	cat "$DIR/json" "$DIR/errors"
+	jq -e "$1" "$DIR/json"
+}
+
+positive='all(.["min-ns"] > 0 and .["min-ns"] <= .["median-ns"] and .["median-ns"] <= .["max-ns"])'
+
+test_chunks() {
+	bench "length >= 18 and $positive" chunks
+	bench 'map(."chunk-size") == [512, 1024, 2048, 3000, 512, 1024, 2048, 3000]' \
+		chunks engine lib bytes 3000
+	bench 'map(.direction) == ["seal", "open"]' chunks engine lib bytes 1
+}
+
+# Twice as much takes longer: what is counted is done.
+test_in_proportion() {
+	local bytes
+
+	for bytes in 65536 1048576; do
+		omertactl -j bench chunks engine lib bytes "$bytes" runs 3 time 1 |
+			jq '.[0]."min-ns"' >"$DIR/$bytes"
+	done
+	(($(<"$DIR/1048576") > 4 * $(<"$DIR/65536")))
+	(($(<"$DIR/1048576") < 64 * $(<"$DIR/65536")))
+}
+
+test_dispatch() {
+	local strategy
+
+	bench "$positive" dispatch bytes 16384
+	for strategy in inline percpu unbound kthread napi; do
+		jq -e --arg s "$strategy" 'any(.strategy == $s)' "$DIR/json"
+	done
+	jq -e '[.[].schedule] | unique == ["dynamic", "guided", "own", "static"]' "$DIR/json"
+	jq -e 'any(.strategy == "padata")' "$DIR/json" ||
+		grep 'this kernel has no padata' "$DIR/errors"
+}
+
+# Where there is but one CPU there is nobody to hand work to.
+test_split() {
+	(($(nproc) > 1)) || { echo "SKIP one CPU"; exit 4; }
+	bench "$positive" split bytes 4096
+	jq -e 'map(select(.strategy != "inline")) |
+		length >= 12 and all(.["start-p50-ns"] > 0 and .["start-p99-ns"] >= .["start-p50-ns"])' \
+		"$DIR/json"
+}
+
+test_scaling() {
+	bench "$positive and any(.engine == \"copy\") and any(.engine != \"copy\")" \
+		scaling bytes 16384
+	jq -e --argjson n "$(nproc)" '[.[].workers] | max == $n' "$DIR/json"
+}
+
+# refuses MESSAGE ARGUMENT...
+refuses() {
+	local out
+
+	! out=$(omertactl bench "${@:2}" 2>&1) || return 1
+	echo "$out"
+	[[ $out == *"$1"* ]]
+}
+
+test_refused() {
+	local many=$(($(nproc) + 1))
+
+	refuses 'engine must be copy' dispatch engine nonsense
+	refuses 'engine must be copy' chunks engine nonsense
+	refuses 'must be a number 1..67108864' chunks bytes 0
+	refuses 'must be a number 1..67108864' scaling bytes 67108865
+	refuses 'not so many CPUs online as workers' run strategy percpu workers "$many"
+	refuses 'inline has one worker' run workers 2
+	refuses 'inline has one worker' run strategy inline schedule static
+	refuses 'must be a number 1..100000' run rounds 100001
+	refuses 'must be own, static, dynamic or guided' run schedule none
+	refuses 'are what is varied' chunks chunk-size 512
+	refuses 'must be seal, open or both' dispatch direction up
+}
+
+test_unprivileged() {
+	omertactl bench run
+	refused setpriv --bounding-set -sys_admin --inh-caps -sys_admin \
+		omertactl bench run 2>"$DIR/errors"
+	grep 'needs CAP_SYS_ADMIN' "$DIR/errors"
+}
+
+# An interrupt ends what would take hours, and the module can go.
+test_interrupted() {
+	local how rc
+
+	for how in inline percpu 'percpu schedule dynamic' napi; do
+		rc=0
+		# shellcheck disable=SC2086 # words
+		timeout -s INT -k "$WAIT" 2 \
+			omertactl bench run rounds 100000 bytes 1048576 strategy $how || rc=$?
+		((rc == 124))
+	done
+	modprobe -r omerta_bench
+	modprobe omerta_bench
+}
+
+TESTS=(test_chunks test_in_proportion test_dispatch test_split test_scaling test_refused
+	test_unprivileged test_interrupted)
+
+modprobe omerta_bench || { echo "1..0 # SKIP no module omerta_bench"; exit 4; }
+run_tests "${@:-${TESTS[@]}}"
