@@ -34,7 +34,7 @@ echo "1..${#tests[@]}"
 failed=0
 for i in "${!tests[@]}"; do
 	read -rd '' -a words <<<"${tests[$i]}"
-	"./${words[0]}" "${words[@]:1}" 2>&1 | sed 's/^/    /'
+	"./${words[0]}" "${words[@]:1}" 2>&1 | sed -u 's/^/    /'
 	if [ "${PIPESTATUS[0]}" -eq 0 ]; then
 		echo "ok $((i + 1)) - ${words[0]}"
 	else

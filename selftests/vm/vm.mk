@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-uml check-package uml check-ciphers bench-tunnel style
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-uml check-package uml check-ciphers bench-tunnel bench-chunk bench-report style
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -52,6 +52,15 @@ check-ciphers:
 # Against WireGuard
 bench-tunnel:
 	@selftests/perf/bench_tunnel.sh
+
+# The cipher in chunks, and ways to hand work over, inside the kernel
+bench-chunk:
+	@selftests/perf/bench_chunk.sh
+
+# What the last bench-chunk measured; measures if none has
+bench-report:
+	@[ -e build/bench-chunk.json ] || selftests/perf/bench_chunk.sh
+	@selftests/perf/bench_report.py build/bench-chunk.json build/bench-report
 
 style:
 	@selftests/style.sh

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# The runner behind "make bench-chunk": omertactl bench in a guest, or on this machine,
+# which has omerta installed then. In the environment:
+#   BACKEND	uml: User-mode Linux, at the processor's own speed; host: this machine
+#   RUNS, TIME	runs of each case, milliseconds of each
+set -euo pipefail
+. "$(dirname "$0")/../vm/lib.sh"
+
+BACKEND=${BACKEND:-uml}
+RUNS=${RUNS:-9}
+TIME=${TIME:-10}
+out=$TOP_DIR/build/bench-chunk
+
+# A measurement a line: its name, and what omertactl bench is given
+MEASURED='
+chunks chunks
+unchunked chunks bytes 65536
+record chunks bytes 1408
+single chunks bytes 512
+dispatch dispatch
+split split
+split-lib split engine lib
+scaling scaling
+'
+
+# For a shell there or here
+commands() {
+	local name words
+
+	echo 'modprobe omerta_bench || exit 1'
+	while read -r name words; do
+		[[ -n $name ]] || continue
+		echo "echo '# $name' >&2"
+		echo "echo \"$name \$(omertactl -j bench $words runs $RUNS time $TIME)\" || exit 1"
+	done <<<"$MEASURED"
+	echo 'modprobe -r omerta_bench'
+	# User-mode Linux does not know whose processor it uses.
+	echo "echo machine Linux \$(uname -rm), $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)"
+}
+
+main() {
+	mkdir -p "$out"
+	case $BACKEND in
+	uml)
+		"$VM_DIR/deps.sh"
+		"$VM_DIR/kernel.sh" uml amd64
+		quietly "$VM_DIR/modules.sh" uml amd64
+		"$VM_DIR/run.sh" -o "$out/uml" -k uml -m 2G -t 3600 -- "$(commands)" >"$out/lines"
+		;;
+	host) as_root bash -c "$(commands)" >"$out/lines" ;;
+	*) die "no backend $BACKEND" ;;
+	esac
+	"$TOP_DIR/selftests/perf/chunk_report.py" "$BACKEND" "$TOP_DIR/build/bench-chunk.json" \
+		<"$out/lines"
+}
+
+main

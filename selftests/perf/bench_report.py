@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Makes a report in Markdown, with charts, of what "make bench-chunk" measured.
+
+usage: bench_report.py JSON-FILE DIRECTORY
+"""
+import json
+import os
+import sys
+
+from svg import chart, size
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def mb_s(case, workers=1):
+    return case["bytes"] * workers * 1000 / case["median-ns"]
+
+
+def unique(cases, key):
+    return list(dict.fromkeys(c[key] for c in cases))
+
+
+def table(head, rows):
+    yield "| " + " | ".join(head) + " |"
+    yield "|---" + "|---:" * (len(head) - 1) + "|"
+    for row in rows:
+        yield "| " + " | ".join(str(cell) for cell in row) + " |"
+    yield ""
+
+
+def pick(cases, **wanted):
+    wanted = {key.replace("_", "-"): value for key, value in wanted.items()}
+    return [c for c in cases if all(c.get(k) == v for k, v in wanted.items())]
+
+
+class Report:
+    def __init__(self, data, published, directory):
+        self.data, self.found = data, data["results"]
+        self.published, self.directory = published, directory
+        self.lines = []
+
+    def say(self, *lines):
+        self.lines += lines
+
+    def picture(self, name, *args):
+        with open(os.path.join(self.directory, name + ".svg"), "w", encoding="utf-8") as file:
+            file.write(chart(*args))
+        self.say(f"![{args[0]}]({name}.svg)", "")
+
+    def head(self):
+        self.say("# omerta: ChaCha20-Poly1305 in chunks", "", f"{self.data['machine']}.", "",
+                 "Inside the kernel, medians of cases measured in turns. MB are millions of "
+                 "bytes.", "")
+        if self.data["backend"] == "uml":
+            self.say("User-mode Linux at the processor's own speed. What flatters there: "
+                     "sections with vector registers cost nothing. What is exaggerated: "
+                     "wake-ups and interrupts are system calls and signals of the host. "
+                     "Hardware was not measured.", "")
+
+    def chunks(self):
+        cases = self.found["chunks"]
+        sizes = sorted(set(unique(cases, "chunk-size")))
+        for direction in "seal", "open":
+            speed = {engine: {c["chunk-size"]: mb_s(c) for c in
+                              pick(cases, engine=engine, direction=direction)}
+                     for engine in unique(cases, "engine")}
+            self.say(f"## One CPU, {direction}, by the chunk's size", "",
+                     "MB/s, and how much that is of one piece.", "")
+            self.say(*table(["engine"] + [size(s) for s in sizes], (
+                [engine] + [f"{line[s]:.0f} ({100 * line[s] / line[sizes[-1]]:.0f} %)"
+                            for s in sizes] for engine, line in speed.items())))
+            self.picture(f"chunks-{direction}", f"{direction}, one CPU", "bytes of a chunk",
+                         "MB/s", speed)
+
+    def calls(self):
+        self.say("## What a further chunk costs", "",
+                 "Nanoseconds, from the whole payload in chunks of 512 bytes and in one "
+                 "piece.", "")
+        rows = []
+        for engine in unique(self.found["chunks"], "engine"):
+            row = [engine]
+            for direction in "seal", "open":
+                cases = pick(self.found["chunks"], engine=engine, direction=direction)
+                chunked = pick(cases, chunk_size=512)[0]
+                whole = max(cases, key=lambda c: c["chunk-size"])
+                calls = chunked["bytes"] / 512
+                row.append(f"{(chunked['median-ns'] - whole['median-ns']) / (calls - 1):.0f}")
+            rows.append(row)
+        self.say(*table(["engine", "seal", "open"], rows))
+
+    def against(self):
+        self.say("## Against the library", "", "How many times as fast: 128 KiB in chunks of "
+                 "512 bytes by both; 64 KiB so, against one call; a record of 512 + 512 + 384 "
+                 "bytes; a lone chunk.", "")
+        names = list(dict.fromkeys(k.split(" ", 1)[1] for k in self.data["ratios"]))
+        engines = dict.fromkeys(k.split(" ", 1)[0] for k in self.data["ratios"])
+        self.say(*table(["engine"] + names, (
+            [engine] + [self.data["ratios"].get(f"{engine} {name}", "-") for name in names]
+            for engine in engines)))
+
+    def dispatch(self):
+        cases = self.found["dispatch"]
+        base = pick(cases, strategy="inline")[0]["median-ns"]
+        workers = sorted(set(unique(cases, "workers")))
+        self.say("## Ways to hand work over", "", "Efficiency: the time of one who works where "
+                 "he is, by the time until all workers are done, each with a payload of his "
+                 "own. In brackets, the slowdown of a worker's own time.", "")
+        rows = []
+        for strategy in unique(cases, "strategy")[1:]:
+            row = [strategy]
+            for n in workers:
+                c = pick(cases, strategy=strategy, schedule="own", workers=n)[0]
+                row.append(f"{100 * base / c['median-ns']:.0f} % ({c['work-ns'] / base:.2f}x)")
+            rows.append(row)
+        self.say(*table(["strategy"] + [f"{n} workers" for n in workers], rows))
+        self.say("One payload shared by all, MB/s:", "")
+        self.say(*table(["strategy", "schedule"] + [f"{n} workers" for n in workers], (
+            [strategy, schedule] + [f"{mb_s(c):.0f}" for c in
+                                    pick(cases, strategy=strategy, schedule=schedule)]
+            for strategy in unique(cases, "strategy")[1:]
+            for schedule in unique(cases, "schedule")[1:])))
+
+    def split(self, name, title):
+        cases = self.found[name]
+        self.say(f"## A payload in two halves, {title}", "", "One half here, the other handed "
+                 "over. Microseconds until both are done, median and 99th percentile, and, in "
+                 "brackets, the median until the other CPU has begun.", "")
+        strategies = unique(cases, "strategy")
+        self.say(*table(["bytes"] + strategies, (
+            [size(n)] + [f"{c['median-ns'] / 1000:.1f} / {c['p99-ns'] / 1000:.1f} "
+                         f"({c['start-p50-ns'] / 1000:.1f})" for c in pick(cases, bytes=n)]
+            for n in unique(cases, "bytes"))))
+        even = self.data["break-even"][name]
+        self.say("It pays from so many bytes on: " + ", ".join(
+            f"{s} {size(n) if n else 'never'}" for s, n in even.items()) + ".", "")
+        self.picture(name, f"a payload in two halves, {title}", "bytes", "us",
+                     {s: {c["bytes"]: c["median-ns"] / 1000 for c in pick(cases, strategy=s)}
+                      for s in strategies})
+
+    def scaling(self):
+        cases = self.found["scaling"]
+        workers = sorted(set(unique(cases, "workers")))
+        self.say("## Scaling", "", "MB/s of all workers together; copying moves each byte twice "
+                 "(read and written), as the cipher does.", "")
+        rows = []
+        for engine in unique(cases, "engine"):
+            for n in unique(cases, "bytes"):
+                speed = [mb_s(c, c["workers"]) for c in pick(cases, engine=engine, bytes=n)]
+                rows.append([engine, size(n)] + [f"{s:.0f}" for s in speed] + [bound(speed)])
+        self.say(*table(["engine", "payload"] + [f"{n}" for n in workers] +
+                        ["share that does not scale"], rows))
+        self.say("The last column is what Amdahl's law makes of one worker and of all: the "
+                 "share of the work that more CPUs do not shorten. Where it grows with the "
+                 "payload, for copying too, memory is what bounds it.", "")
+
+    def others(self):
+        sizes = [512 << i for i in range(8)]
+        self.say("## Others' figures", "", "As published, on other machines, in user space.", "")
+        for name, other in self.published.items():
+            self.say(f"{name}: {other['machine']}. Source: {other['source']}.", "")
+            self.say(*table(["MB/s"] + [size(s) for s in sizes], (
+                [direction] + [f"{other[direction][str(s)]} "
+                               f"({100 * other[direction][str(s)] / other['peak'][direction]:.0f} %)"
+                               for s in sizes] for direction in ("seal", "open"))))
+            self.say(*table(["efficiency"] + list(other["efficiency"]["pthread"]), (
+                [strategy] + [f"{v} %" for v in line.values()]
+                for strategy, line in other["efficiency"].items())))
+
+    def write(self):
+        self.head()
+        self.chunks()
+        self.calls()
+        self.against()
+        self.dispatch()
+        self.split("split", "by the engine")
+        self.split("split-lib", "by the library")
+        self.scaling()
+        self.others()
+        with open(os.path.join(self.directory, "report.md"), "w", encoding="utf-8") as file:
+            file.write("\n".join(self.lines))
+
+
+def bound(speed):
+    """The serial share after Amdahl, from one worker and from all."""
+    n = len(speed)
+    if n < 2:
+        return "-"
+    share = (n * speed[0] / speed[-1] - 1) / (n - 1)
+    return f"{100 * max(share, 0):.0f} %"
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    with open(sys.argv[1], encoding="ascii") as file:
+        data = json.load(file)
+    with open(os.path.join(HERE, "published.json"), encoding="utf-8") as file:
+        published = json.load(file)
+    os.makedirs(sys.argv[2], exist_ok=True)
+    Report(data, published, sys.argv[2]).write()
+    print(os.path.join(sys.argv[2], "report.md"))
+
+
+main()

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Makes tables, with ratios, and a JSON file of what bench_chunk.sh measured.
+
+usage: chunk_report.py BACKEND JSON-FILE <LINES	each "NAME JSON", or "machine TEXT"
+"""
+import json
+import sys
+
+LIB = "lib"
+
+
+def read(lines):
+    found, machine = {}, ""
+    for line in lines:
+        name, _, rest = line.strip().partition(" ")
+        if name == "machine":
+            machine = rest
+        elif rest.startswith("["):
+            found[name] = json.loads(rest)
+    return found, machine
+
+
+def time(cases, **wanted):
+    """Median nanoseconds of the one case that has these values."""
+    wanted = {key.replace("_", "-"): value for key, value in wanted.items()}
+    hits = [c for c in cases if all(c.get(k) == v for k, v in wanted.items())]
+    return hits[0]["median-ns"] if len(hits) == 1 else None
+
+
+def engines(cases):
+    return list(dict.fromkeys(c["engine"] for c in cases))
+
+
+def ratios(found):
+    """Speed of each engine, compared with the library's: more is faster."""
+    result = {}
+
+    def compare(name, cases, engine, size, lib_size):
+        for direction in "seal", "open":
+            ours = time(cases, engine=engine, chunk_size=size, direction=direction)
+            lib = time(cases, engine=LIB, chunk_size=lib_size, direction=direction)
+            if ours and lib:
+                result[f"{engine} {name} {direction}"] = round(lib / ours, 2)
+
+    for engine in engines(found.get("chunks", [])):
+        if engine != LIB:
+            compare("per chunk", found["chunks"], engine, 512, 512)
+            compare("unchunked", found.get("unchunked", []), engine, 512, 65536)
+            compare("record", found.get("record", []), engine, 512, 512)
+            compare("single", found.get("single", []), engine, 512, 512)
+    return result
+
+
+def break_even(cases):
+    """The least payload from which on splitting it pays, by strategy."""
+    result = {}
+    for strategy in dict.fromkeys(c["strategy"] for c in cases if c["strategy"] != "inline"):
+        result[strategy] = None
+        for size in sorted({c["bytes"] for c in cases}, reverse=True):
+            alone = time(cases, strategy="inline", bytes=size)
+            split = time(cases, strategy=strategy, bytes=size)
+            if not alone or not split or split >= alone:
+                break
+            result[strategy] = size
+    return result
+
+
+def print_ratios(ratio):
+    names = list(dict.fromkeys(key.split(" ", 1)[1] for key in ratio))
+    print(f"{'times the library':16}" + "".join(f"{name:>16}" for name in names))
+    for engine in dict.fromkeys(key.split(" ", 1)[0] for key in ratio):
+        print(f"{engine:17}" + "".join(f"{ratio.get(f'{engine} {name}', '-'):>16}"
+                                       for name in names))
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    found, machine = read(sys.stdin)
+    if not found:
+        sys.exit("chunk_report.py: nothing was measured")
+    ratio = ratios(found)
+    print(f"{sys.argv[1]}: {machine}")
+    print_ratios(ratio)
+    for name in "split", "split-lib":
+        for strategy, size in break_even(found.get(name, [])).items():
+            print(f"{name}: {strategy} pays from {size} bytes on" if size else
+                  f"{name}: {strategy} does not pay")
+    with open(sys.argv[2], "w", encoding="ascii") as file:
+        json.dump({"backend": sys.argv[1], "machine": machine, "results": found,
+                   "ratios": ratio,
+                   "break-even": {name: break_even(found[name])
+                                  for name in ("split", "split-lib") if name in found}},
+                  file, indent=1)
+
+
+main()
