@@ -88,6 +88,9 @@ test_refused() {
 	refuses 'inline has one worker' run workers 2
 	refuses 'inline has one worker' run strategy inline schedule static
 	refuses 'must be a number 1..100000' run rounds 100001
+	refuses 'takes longer than 5 s' run rounds 100000 bytes 67108864
+	refuses 'takes longer than 5 s' run rounds 100000 bytes 67108864 strategy kthread
+	refuses 'takes longer than 5 s' run rounds 100000 chunk-size 1 strategy napi
 	refuses 'must be own, static, dynamic or guided' run schedule none
 	refuses 'are what is varied' chunks chunk-size 512
 	refuses 'must be seal, open or both' dispatch direction up
@@ -107,8 +110,8 @@ test_interrupted() {
 	for how in inline percpu 'percpu schedule dynamic' napi; do
 		rc=0
 		# shellcheck disable=SC2086 # words
-		timeout -s INT -k "$WAIT" 2 \
-			omertactl bench run rounds 100000 bytes 1048576 strategy $how || rc=$?
+		timeout -s INT -k 3 1 \
+			omertactl bench run rounds 100000 bytes 67108864 strategy $how || rc=$?
 		((rc == 124))
 	done
 	modprobe -r omerta_bench
@@ -119,4 +122,6 @@ TESTS=(test_chunks test_in_proportion test_dispatch test_split test_scaling test
 	test_unprivileged test_interrupted)
 
 modprobe omerta_bench || { echo "1..0 # SKIP no module omerta_bench"; exit 4; }
+# Others want to unload omerta.
+trap 'modprobe -r omerta_bench' EXIT
 run_tests "${@:-${TESTS[@]}}"

@@ -43,7 +43,7 @@ main() {
 	local check n=0 failed=0 log
 
 	"$VM_DIR/deps.sh" ciphers
-	quietly make -s -C "$tests" fuzz ct || exit 1
+	quietly make -s "-j$(nproc)" -C "$tests" fuzz ct || exit 1
 	log=$(mktemp)
 	printf 'KTAP version 1\n1..%u\n' "${#CHECKS[@]}"
 	for check in "${CHECKS[@]}"; do

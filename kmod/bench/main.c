@@ -26,6 +26,8 @@
  * @schedule: who does what
  * @workers: their number
  * @rounds: how often
+ * @cpu: who asks stays there
+ * @limit: when to stop
  * @info: the request itself
  */
 struct request {
@@ -34,6 +36,8 @@ struct request {
 	enum omerta_bench_schedule schedule;
 	unsigned int workers;
 	u32 rounds;
+	unsigned int cpu;
+	struct limit limit;
 	struct genl_info *info;
 };
 
@@ -46,6 +50,12 @@ struct times {
 	u64 *all;
 	u64 *start;
 };
+
+/*
+ * So long a request may take, since others that have to do with generic netlink may
+ * have to wait for it.
+ */
+#define LONGEST		(5ULL * NSEC_PER_SEC)
 
 /* They would disturb each other. */
 static DEFINE_MUTEX(one_at_a_time);
@@ -134,60 +144,83 @@ static int parse(struct request *r)
 	return err ?: check_sizes(r);
 }
 
-static int run_inline(const struct request *r, u64 *wall)
+/* Whether all of the rounds has been done, and why not */
+static int check_done(const struct request *r, u64 chunks)
+{
+	u64 each = DIV_ROUND_UP(r->task.bytes, r->task.chunk_size);
+
+	if (r->schedule == OMERTA_BENCH_SCHEDULE_OWN)
+		each *= r->workers;
+	if (chunks == each * r->rounds)
+		return 0;
+	if (signal_pending(current))
+		return -EINTR;
+	if (READ_ONCE(r->limit.stop)) {
+		NL_SET_ERR_MSG(r->info->extack, "that takes longer than 5 s");
+		return -ETIME;
+	}
+	NL_SET_ERR_MSG(r->info->extack, "not all that was sealed could be opened");
+	return -EBADMSG;
+}
+
+static int run_inline(struct request *r, u64 *wall)
 {
 	struct payload p = {};
-	bool good = true;
-	u64 start;
+	u64 start, chunks = 0;
 	u32 i;
-	int err = payload_alloc(&p, &r->task);
+	int err = payload_alloc(&p, &r->task, &r->limit);
 
 	if (err)
 		return err;
 	start = ktime_get_ns();
-	for (i = 0; i < r->rounds && !signal_pending(current); i++) {
-		good &= payload_work(&p, 0, payload_chunks(&p));
-		cond_resched();
-	}
+	for (i = 0; i < r->rounds && !limit_over(&r->limit, true); i++)
+		chunks += payload_work(&p, 0, payload_chunks(&p), true);
 	*wall = ktime_get_ns() - start;
 	payload_free(&p);
-	if (!good)
-		return -EBADMSG;
-	return i < r->rounds ? -EINTR : 0;
+	return check_done(r, chunks);
+}
+
+/* Have workers work so many times. */
+static int run_times(struct request *r, struct workers *w, u32 times, u64 *wall)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < times && !err && !limit_over(&r->limit, true); i++)
+		err = workers_run(w, wall);
+	return err;
 }
 
 /* Each on his own; all rounds at once, unless that would keep a CPU for too long. */
-static int run_own(const struct request *r, struct workers *w, u64 *wall)
+static int run_own(struct request *r, struct workers *w, u64 *wall)
 {
-	u32 times = w->strategy->sleeps ? 1 : r->rounds, i;
+	u32 times = w->strategy->sleeps ? 1 : r->rounds;
+	unsigned int i;
 	int err = 0;
 
 	w->rounds = r->rounds / times;
 	for (i = 0; i < w->n && !err; i++)
-		err = payload_alloc(&w->worker[i].own, &r->task);
-	for (i = 0; i < times && !err; i++)
-		err = workers_run(w, wall);
-	return err;
+		err = payload_alloc(&w->worker[i].own, &r->task, &r->limit);
+	return err ?: run_times(r, w, times, wall);
 }
 
 /* All on one, round by round. */
-static int run_shared(const struct request *r, struct workers *w, u64 *wall)
+static int run_shared(struct request *r, struct workers *w, u64 *wall)
 {
 	struct payload p = {};
-	int err = payload_alloc(&p, &r->task);
-	u32 i;
+	int err = payload_alloc(&p, &r->task, &r->limit);
 
 	w->shared = &p;
-	for (i = 0; i < r->rounds && !err; i++)
-		err = workers_run(w, wall);
+	if (!err)
+		err = run_times(r, w, r->rounds, wall);
 	payload_free(&p);
 	return err;
 }
 
-static int run_workers(const struct request *r, u64 *wall, u64 *work)
+static int run_workers(struct request *r, u64 *wall, u64 *work)
 {
-	struct workers *w = workers_new(&r->task, r->strategy, r->workers,
-					cpumask_first(cpu_online_mask));
+	struct workers *w = workers_new(&r->task, r->strategy, r->workers, r->cpu,
+					&r->limit);
 	unsigned int i;
 	int err;
 
@@ -198,76 +231,79 @@ static int run_workers(const struct request *r, u64 *wall, u64 *work)
 		err = run_own(r, w, wall);
 	else
 		err = run_shared(r, w, wall);
-	if (!err && w->bad)
-		err = -EBADMSG;
+	if (!err)
+		err = check_done(r, workers_chunks(w));
 	for (i = 0; i < w->n; i++)
 		*work += w->worker[i].ns;
 	workers_free(w);
 	return err;
 }
 
-/* Half of the payload here, the other there; done when both are. */
-static void split_once(struct workers *w, const struct times *t, u32 i)
+/* Half of the payload here, the other there; done when both are. Returns the former. */
+static u32 split_once(struct workers *w, const struct times *t, u32 i)
 {
 	u64 start = ktime_get_ns();
+	u32 chunks;
 
 	workers_begin(w);
-	if (!payload_work(w->shared, 0, w->first))
-		WRITE_ONCE(w->bad, true);
+	chunks = payload_work(w->shared, 0, w->first, true);
 	while (atomic_read_acquire(&w->left)) {
 		cpu_relax();
 		cond_resched();
 	}
 	t->all[i] = ktime_get_ns() - start;
 	t->start[i] = w->worker[0].begun - start;
+	/* Nobody refers to them any more, then. */
+	wait_for_completion(&w->done);
+	return chunks;
 }
 
-static int split_workers(const struct request *r, struct payload *p,
+static int split_workers(struct request *r, struct payload *p,
 			 const struct times *t)
 {
-	unsigned int self = raw_smp_processor_id(), other;
+	unsigned int other = cpumask_next(r->cpu, cpu_online_mask);
 	struct workers *w;
+	u64 chunks = 0;
 	int err;
 	u32 i;
 
-	other = cpumask_any_but(cpu_online_mask, self);
-	if (other >= nr_cpu_ids) {
+	if (other >= nr_cpu_ids)
+		other = cpumask_first(cpu_online_mask);
+	if (other == r->cpu) {
 		NL_SET_ERR_MSG(r->info->extack, "there is no other CPU online");
 		return -EOPNOTSUPP;
 	}
-	w = workers_new(&r->task, r->strategy, 1, other);
+	w = workers_new(&r->task, r->strategy, 1, other, &r->limit);
 	if (IS_ERR(w))
 		return PTR_ERR(w);
 	w->schedule = OMERTA_BENCH_SCHEDULE_STATIC;
 	w->shared = p;
 	w->first = payload_chunks(p) / 2;
-	for (i = 0; i < r->rounds && !signal_pending(current); i++)
-		split_once(w, t, i);
-	err = w->bad ? -EBADMSG : 0;
+	for (i = 0; i < r->rounds && !w->err && !limit_over(&r->limit, true); i++)
+		chunks += split_once(w, t, i);
+	err = w->err ?: check_done(r, chunks + workers_chunks(w));
 	workers_free(w);
-	return i < r->rounds ? -EINTR : err;
+	return err;
 }
 
-static int split_inline(const struct request *r, struct payload *p,
+static int split_inline(struct request *r, struct payload *p,
 			const struct times *t)
 {
-	u64 start;
+	u64 start, chunks = 0;
 	u32 i;
 
-	for (i = 0; i < r->rounds && !signal_pending(current); i++) {
+	for (i = 0; i < r->rounds && !limit_over(&r->limit, true); i++) {
 		start = ktime_get_ns();
-		if (!payload_work(p, 0, payload_chunks(p)))
-			return -EBADMSG;
+		chunks += payload_work(p, 0, payload_chunks(p), true);
 		t->all[i] = ktime_get_ns() - start;
-		cond_resched();
 	}
-	return i < r->rounds ? -EINTR : 0;
+	return check_done(r, chunks);
 }
 
-static int split(const struct request *r, const struct times *t)
+static int split(struct request *r, const struct times *t)
 {
 	struct payload p = {};
-	int err = payload_alloc(&p, &r->task);
+	int err = payload_alloc(&p, &r->task, &r->limit);
 
 	if (err)
 		return err;
@@ -298,7 +334,7 @@ static int put_u64(struct sk_buff *msg, int attr, u64 value)
 	return nla_put_u64_64bit(msg, attr, value, 0);
 }
 
-static int put_run(struct sk_buff *msg, const struct request *r)
+static int put_run(struct sk_buff *msg, struct request *r)
 {
 	u64 wall = 0, work = 0;
 	int err;
@@ -329,7 +365,7 @@ static int put_times(struct sk_buff *msg, const struct times *t, u32 n)
 	return 0;
 }
 
-static int put_split(struct sk_buff *msg, const struct request *r)
+static int put_split(struct sk_buff *msg, struct request *r)
 {
 	struct times t = {
 		.all = kvcalloc(r->rounds, sizeof(u64), GFP_KERNEL),
@@ -353,9 +389,28 @@ static int put_common(struct sk_buff *msg, const struct request *r)
 	       nla_put_u32(msg, OMERTA_BENCH_A_BENCH_CPUS, num_online_cpus());
 }
 
-/* Measure, one at a time, and answer. */
+/* One at a time, and on one CPU, from which the others are counted */
+static int measure(struct sk_buff *msg, struct request *r,
+		   int (*put)(struct sk_buff *msg, struct request *r))
+{
+	int err;
+
+	if (!mutex_trylock(&one_at_a_time)) {
+		NL_SET_ERR_MSG(r->info->extack, "another request is being measured");
+		return -EBUSY;
+	}
+	migrate_disable();
+	r->cpu = raw_smp_processor_id();
+	r->limit.deadline = ktime_get_ns() + LONGEST;
+	err = put(msg, r);
+	migrate_enable();
+	mutex_unlock(&one_at_a_time);
+	return err;
+}
+
+/* Measure, and answer. */
 static int answer(struct genl_info *info,
-		  int (*put)(struct sk_buff *msg, const struct request *r))
+		  int (*put)(struct sk_buff *msg, struct request *r))
 {
 	struct request r = { .info = info };
 	struct sk_buff *msg;
@@ -369,13 +424,9 @@ static int answer(struct genl_info *info,
 		return -ENOMEM;
 	hdr = genlmsg_put_reply(msg, info, &omerta_bench_nl_family, 0,
 				info->genlhdr->cmd);
-	err = hdr ? mutex_lock_interruptible(&one_at_a_time) : -EMSGSIZE;
-	if (err)
-		goto err_msg;
-	err = put_common(msg, &r);
+	err = hdr ? put_common(msg, &r) : -EMSGSIZE;
 	if (!err)
-		err = put(msg, &r);
-	mutex_unlock(&one_at_a_time);
+		err = measure(msg, &r, put);
 	if (err)
 		goto err_msg;
 	genlmsg_end(msg, hdr);

@@ -6,11 +6,16 @@
 #include "payload.h"
 
 #include <linux/errno.h>
+#include <linux/ktime.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+
+/* Bytes of work, a chunk as one of twice its size at least */
+#define LOOK_AFTER	(512 * 1024)
 
 /**
  * payload_chunks() - how many chunks a payload has
@@ -52,24 +57,48 @@ static void copy(const struct omerta_chunk *list, unsigned int n, bool back)
 		       back ? list[i].sealed : list[i].plain, list[i].len);
 }
 
-static bool work_one_way(struct payload *p, u32 first, u32 end, bool open)
+/**
+ * limit_over() - whether it is time to stop
+ * @limit: the limit
+ * @sleeps: whether we may be scheduled away, which this does, and stop at a signal
+ *
+ * Return: true if it is, for all that have the limit.
+ */
+bool limit_over(struct limit *limit, bool sleeps)
+{
+	if (sleeps)
+		cond_resched();
+	if (ktime_get_ns() > limit->deadline || (sleeps && signal_pending(current)))
+		WRITE_ONCE(limit->stop, true);
+	return READ_ONCE(limit->stop);
+}
+
+/* Returns how many chunks that was well done with. */
+static u32 work_one_way(struct payload *p, u32 first, u32 end, bool open, bool sleeps)
 {
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
 	const struct payload_task *task = p->task;
-	bool good = true;
+	size_t bytes = 0;
 	unsigned int n;
+	u32 done = 0;
 
 	for (; first < end; first += n) {
 		n = make_list(p, first, end, list);
 		if (task->copy)
 			copy(list, n, open);
-		else if (open)
-			good &= omerta_chunk_open(task->engine, list, n, p->secret) ==
-				omerta_chunk_all(n);
-		else
+		else if (!open)
 			omerta_chunk_seal(task->engine, list, n, p->secret);
+		else if (omerta_chunk_open(task->engine, list, n, p->secret) !=
+			 omerta_chunk_all(n))
+			break;
+		done += n;
+		bytes += (size_t)n * (task->chunk_size + OMERTA_CHUNK_MIN);
+		if (bytes > LOOK_AFTER && limit_over(p->limit, sleeps))
+			break;
+		if (bytes > LOOK_AFTER)
+			bytes = 0;
 	}
-	return good;
+	return done;
 }
 
 /**
@@ -77,19 +106,20 @@ static bool work_one_way(struct payload *p, u32 first, u32 end, bool open)
  * @p: the payload
  * @first: number of the first chunk
  * @end: number of the one behind the last
+ * @sleeps: whether we may be scheduled away, and should stop at a signal
  *
  * Context: any but hard interrupt.
- * Return: false if a chunk could not be opened.
+ * Return: how many chunks that was well done with; fewer if it is time to stop.
  */
-bool payload_work(struct payload *p, u32 first, u32 end)
+u32 payload_work(struct payload *p, u32 first, u32 end, bool sleeps)
 {
-	bool good = true;
+	u32 done = end - first;
 
 	if (p->task->direction != OMERTA_BENCH_DIRECTION_OPEN)
-		good = work_one_way(p, first, end, false);
+		done = work_one_way(p, first, end, false, sleeps);
 	if (p->task->direction != OMERTA_BENCH_DIRECTION_SEAL)
-		good &= work_one_way(p, first, end, true);
-	return good;
+		done = min(done, work_one_way(p, first, end, true, sleeps));
+	return done;
 }
 
 /**
@@ -108,15 +138,18 @@ void payload_free(struct payload *p)
  * payload_alloc() - give a payload memory, and seal it
  * @p: the payload
  * @task: what is to be done with it
+ * @limit: when to stop, also later
  *
  * Context: process context.
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, or -ETIME if it was time to stop.
  */
-int payload_alloc(struct payload *p, const struct payload_task *task)
+int payload_alloc(struct payload *p, const struct payload_task *task,
+		  struct limit *limit)
 {
 	size_t tags;
 
 	p->task = task;
+	p->limit = limit;
 	tags = (size_t)payload_chunks(p) * OMERTA_TAG_LEN;
 	p->plain = kvzalloc(task->bytes, GFP_KERNEL);
 	p->sealed = kvzalloc(task->bytes + tags, GFP_KERNEL);
@@ -125,6 +158,8 @@ int payload_alloc(struct payload *p, const struct payload_task *task)
 		return -ENOMEM;
 	}
 	memset(p->secret, 1, sizeof(p->secret));
-	work_one_way(p, 0, payload_chunks(p), false);
-	return 0;
+	if (work_one_way(p, 0, payload_chunks(p), false, true) == payload_chunks(p))
+		return 0;
+	payload_free(p);
+	return -ETIME;
 }

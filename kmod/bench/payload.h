@@ -24,22 +24,36 @@ struct payload_task {
 };
 
 /**
+ * struct limit - when those at work are to stop
+ * @deadline: in the nanoseconds of ktime_get_ns()
+ * @stop: now
+ */
+struct limit {
+	u64 deadline;
+	bool stop;
+};
+
+/**
  * struct payload - memory to work on, not shared with others
  * @task: what is to be done
+ * @limit: who works on it stops at
  * @plain: plaintext
  * @sealed: ciphertexts and tags, chunk by chunk
  * @secret: the key
  */
 struct payload {
 	const struct payload_task *task;
+	struct limit *limit;
 	u8 *plain;
 	u8 *sealed;
 	u8 secret[OMERTA_SECRET_LEN];
 };
 
-int payload_alloc(struct payload *p, const struct payload_task *task);
+bool limit_over(struct limit *limit, bool sleeps);
+int payload_alloc(struct payload *p, const struct payload_task *task,
+		  struct limit *limit);
 void payload_free(struct payload *p);
 u32 payload_chunks(const struct payload *p);
-bool payload_work(struct payload *p, u32 first, u32 end);
+u32 payload_work(struct payload *p, u32 first, u32 end, bool sleeps);
 
 #endif /* _OMERTA_PAYLOAD_H */

@@ -32,9 +32,10 @@ static int percpu_prepare(struct workers *w)
 	return queue_prepare(w, WQ_PERCPU);
 }
 
-static void percpu_start(struct worker *worker)
+static int percpu_start(struct worker *worker)
 {
 	queue_work_on(worker->cpu, worker->all->wq, &worker->work);
+	return 0;
 }
 
 static int unbound_prepare(struct workers *w)
@@ -42,9 +43,10 @@ static int unbound_prepare(struct workers *w)
 	return queue_prepare(w, WQ_UNBOUND);
 }
 
-static void unbound_start(struct worker *worker)
+static int unbound_start(struct worker *worker)
 {
 	queue_work(worker->all->wq, &worker->work);
+	return 0;
 }
 
 static void queue_release(struct workers *w)
@@ -77,9 +79,10 @@ static int kthread_prepare(struct workers *w)
 	return 0;
 }
 
-static void kthread_start(struct worker *worker)
+static int kthread_start(struct worker *worker)
 {
 	kthread_queue_work(worker->kthread, &worker->kwork);
+	return 0;
 }
 
 static void kthread_release(struct workers *w)
@@ -119,14 +122,12 @@ static int padata_prepare(struct workers *w)
 	return w->shell ? 0 : -ENOMEM;
 }
 
-static void padata_start(struct worker *worker)
+static int padata_start(struct worker *worker)
 {
 	int cpu = worker->cpu;
 
-	/* Only when the instance is being changed, which nobody does. */
-	if (WARN_ON_ONCE(padata_do_parallel(worker->all->shell, &worker->padata,
-					    &cpu)))
-		worker_done(worker);
+	/* Fails while a CPU comes or goes. */
+	return padata_do_parallel(worker->all->shell, &worker->padata, &cpu);
 }
 
 static void padata_release(struct workers *w)
@@ -173,10 +174,16 @@ static int napi_prepare(struct workers *w)
 	return 0;
 }
 
-static void napi_start(struct worker *worker)
+static int napi_start(struct worker *worker)
 {
-	/* The interrupt before is over: it came before what is done. */
-	smp_call_function_single_async(worker->cpu, &worker->csd);
+	int err;
+
+	/* On this CPU it is no interrupt: then it runs at the end of this. */
+	local_bh_disable();
+	/* Fails if the CPU has gone. */
+	err = smp_call_function_single_async(worker->cpu, &worker->csd);
+	local_bh_enable();
+	return err;
 }
 
 static void napi_release(struct workers *w)

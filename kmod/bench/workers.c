@@ -53,20 +53,17 @@ static bool claim(struct worker *worker, u32 *first, u32 *end)
 void worker_work(struct worker *worker)
 {
 	struct workers *w = worker->all;
+	bool sleeps = w->strategy->sleeps;
 	u32 first = 0, end = 0, i;
 
 	worker->begun = ktime_get_ns();
 	if (w->schedule != OMERTA_BENCH_SCHEDULE_OWN) {
 		while (claim(worker, &first, &end))
-			if (!payload_work(w->shared, first, end))
-				WRITE_ONCE(w->bad, true);
+			worker->chunks += payload_work(w->shared, first, end, sleeps);
 	} else {
-		for (i = 0; i < w->rounds && !READ_ONCE(w->stop); i++) {
-			if (!payload_work(&worker->own, 0,
-					  payload_chunks(&worker->own)))
-				WRITE_ONCE(w->bad, true);
-			if (w->strategy->sleeps)
-				cond_resched();
+		for (i = 0; i < w->rounds && !limit_over(w->limit, sleeps); i++) {
+			end = payload_chunks(&worker->own);
+			worker->chunks += payload_work(&worker->own, 0, end, sleeps);
 		}
 	}
 	worker->ns += ktime_get_ns() - worker->begun;
@@ -106,6 +103,7 @@ void workers_free(struct workers *w)
  * @strategy: how they get to work
  * @n: their number
  * @cpu: of the first; the others' follow
+ * @limit: when they are to stop; as @task
  *
  * They have no payload yet.
  *
@@ -114,7 +112,7 @@ void workers_free(struct workers *w)
  */
 struct workers *workers_new(const struct payload_task *task,
 			    const struct strategy *strategy, unsigned int n,
-			    unsigned int cpu)
+			    unsigned int cpu, struct limit *limit)
 {
 	struct workers *w = kvzalloc(struct_size(w, worker, n), GFP_KERNEL);
 	unsigned int i;
@@ -124,6 +122,7 @@ struct workers *workers_new(const struct payload_task *task,
 		return ERR_PTR(-ENOMEM);
 	w->task = task;
 	w->strategy = strategy;
+	w->limit = limit;
 	w->n = n;
 	init_completion(&w->done);
 	for (i = 0; i < n; i++) {
@@ -155,8 +154,14 @@ void workers_begin(struct workers *w)
 	atomic_set(&w->next, w->first);
 	/* They see all that is before. */
 	atomic_set_release(&w->left, w->n);
-	for (i = 0; i < w->n; i++)
-		w->strategy->start(&w->worker[i]);
+	for (i = 0; i < w->n; i++) {
+		int err = w->strategy->start(&w->worker[i]);
+
+		if (!err)
+			continue;
+		w->err = err;
+		worker_done(&w->worker[i]);
+	}
 }
 
 /**
@@ -165,19 +170,36 @@ void workers_begin(struct workers *w)
  * @wall: how long it takes is added to it, nanoseconds
  *
  * Context: process context.
- * Return: 0, or -EINTR if a signal came: then they have stopped early.
+ * Return: 0, -EINTR if a signal came, then they have stopped early; or why one of them
+ * could not start.
  */
 int workers_run(struct workers *w, u64 *wall)
 {
 	u64 start = ktime_get_ns();
-	int err = 0;
+	bool interrupted;
 
 	workers_begin(w);
-	if (wait_for_completion_interruptible(&w->done)) {
-		WRITE_ONCE(w->stop, true);
+	interrupted = wait_for_completion_interruptible(&w->done);
+	if (interrupted) {
+		WRITE_ONCE(w->limit->stop, true);
 		wait_for_completion(&w->done);
-		err = -EINTR;
 	}
 	*wall += ktime_get_ns() - start;
-	return err;
+	return interrupted ? -EINTR : w->err;
+}
+
+/**
+ * workers_chunks() - how much has been done
+ * @w: the workers, none of whom works
+ *
+ * Return: number of chunks that they were well done with, each as often as it was.
+ */
+u64 workers_chunks(const struct workers *w)
+{
+	unsigned int i;
+	u64 chunks = 0;
+
+	for (i = 0; i < w->n; i++)
+		chunks += w->worker[i].chunks;
+	return chunks;
 }

@@ -22,6 +22,7 @@ struct workers;
  * @own: his payload, if each has one
  * @begun: when he began
  * @ns: how long he worked
+ * @chunks: that he was well done with
  * @work: of a workqueue
  * @kwork: of @kthread
  * @kthread: the thread
@@ -36,6 +37,7 @@ struct worker {
 	struct payload own;
 	u64 begun;
 	u64 ns;
+	u64 chunks;
 	struct work_struct work;
 	struct kthread_work kwork;
 	struct kthread_worker *kthread;
@@ -48,13 +50,14 @@ struct worker {
  * struct strategy - how workers get to work
  * @prepare: once, before all others; returns 0 or a negative errno, then @release is
  *	     called nevertheless
- * @start: let a worker work, by calling worker_work() and worker_done()
+ * @start: let a worker work, by calling worker_work() and worker_done(); returns 0, or
+ *	   a negative errno if that cannot be now, and neither is called
  * @release: when nobody works any more
  * @sleeps: whether workers may be scheduled away
  */
 struct strategy {
 	int (*prepare)(struct workers *w);
-	void (*start)(struct worker *worker);
+	int (*start)(struct worker *worker);
 	void (*release)(struct workers *w);
 	bool sleeps;
 };
@@ -71,8 +74,8 @@ struct strategy {
  * @next: the first chunk that nobody has claimed
  * @left: those who are not done
  * @done: that nobody is left
- * @stop: they are to stop after this round
- * @bad: something could not be opened
+ * @limit: when they are to stop
+ * @err: why a worker did not start
  * @wq: of strategies with a workqueue
  * @pinst: of padata
  * @shell: of padata
@@ -90,8 +93,8 @@ struct workers {
 	atomic_t next;
 	atomic_t left;
 	struct completion done;
-	bool stop;
-	bool bad;
+	struct limit *limit;
+	int err;
 	struct workqueue_struct *wq;
 	struct padata_instance *pinst;
 	struct padata_shell *shell;
@@ -106,9 +109,10 @@ void worker_done(struct worker *worker);
 
 struct workers *workers_new(const struct payload_task *task,
 			    const struct strategy *strategy, unsigned int n,
-			    unsigned int cpu);
+			    unsigned int cpu, struct limit *limit);
 void workers_free(struct workers *w);
 void workers_begin(struct workers *w);
 int workers_run(struct workers *w, u64 *wall);
+u64 workers_chunks(const struct workers *w);
 
 #endif /* _OMERTA_WORKERS_H */

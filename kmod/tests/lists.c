@@ -18,7 +18,6 @@
 #define ALIGN_TO	64
 
 const char *const lists_engines[] = {
-	"lib",
 #if defined(__x86_64__)
 	"mb-avx512ifma", "mb-avx512vl", "mb-avx2", "mb-ssse3", "mb-sse2",
 #elif defined(__aarch64__)

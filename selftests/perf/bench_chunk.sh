@@ -32,11 +32,14 @@ commands() {
 	while read -r name words; do
 		[[ -n $name ]] || continue
 		echo "echo '# $name' >&2"
-		echo "echo \"$name \$(omertactl -j bench $words runs $RUNS time $TIME)\" || exit 1"
+		echo "out=\$(omertactl -j bench $words runs $RUNS time $TIME) || exit 1"
+		echo "echo \"$name \$out\""
 	done <<<"$MEASURED"
 	echo 'modprobe -r omerta_bench'
+	# shellcheck disable=SC2016 # there
 	# User-mode Linux does not know whose processor it uses.
-	echo "echo machine Linux \$(uname -rm), $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)"
+	printf 'echo machine Linux "$(uname -rm)", %q\n' \
+		"$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)"
 }
 
 main() {

@@ -8,6 +8,7 @@ import json
 import sys
 
 LIB = "lib"
+EXPECTED = {"chunks", "unchunked", "record", "single", "dispatch", "split", "split-lib", "scaling"}
 
 
 def read(lines):
@@ -78,8 +79,8 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     found, machine = read(sys.stdin)
-    if not found:
-        sys.exit("chunk_report.py: nothing was measured")
+    if EXPECTED - set(found):
+        sys.exit("chunk_report.py: not measured: " + ", ".join(sorted(EXPECTED - set(found))))
     ratio = ratios(found)
     print(f"{sys.argv[1]}: {machine}")
     print_ratios(ratio)

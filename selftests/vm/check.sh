@@ -58,7 +58,7 @@ build_modules() {
 }
 
 user_tests() {
-	make -s -C "$TOP_DIR/kmod/tests" user >&2 &&
+	make -s "-j$(nproc)" -C "$TOP_DIR/kmod/tests" user >&2 &&
 		"$TOP_DIR/kmod/tests/leaf_tests" && "$TOP_DIR/kmod/tests/lists"
 }
 

@@ -250,9 +250,9 @@ static int parse_number(const struct om_opt *o, const char *value,
 {
 	uint64_t v;
 
-	if (om_uint_parse(value, &v) || !v || v > OM_NUMBER_MAX)
-		return om_err(err, OM_USAGE, "\"%.200s\": must be a number 1..%d",
-			      value, OM_NUMBER_MAX);
+	if (om_uint_parse(value, &v) || !v || v > o->max)
+		return om_err(err, OM_USAGE, "\"%.200s\": must be a number 1..%u",
+			      value, o->max);
 	args->numbers[o->slot] = (uint32_t)v;
 	return OM_OK;
 }

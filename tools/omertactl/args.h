@@ -14,10 +14,8 @@ enum om_opt_kind {
 	OM_OPT_PEER,		/* a peer's id or name */
 	OM_OPT_FILE,		/* into files[slot] */
 	OM_OPT_ALL,		/* a word without a value */
-	OM_OPT_NUMBER,		/* into numbers[slot], at least 1 */
+	OM_OPT_NUMBER,		/* into numbers[slot], 1 to max */
 };
-
-#define OM_NUMBER_MAX	1000000
 
 #define OM_ADD_ONLY	1	/* slot of OM_OPT_PREFIXES: none to remove */
 
@@ -28,6 +26,7 @@ struct om_opt {
 	uint8_t attr;
 	uint8_t slot;
 	bool required;
+	uint32_t max;
 };
 
 struct om_command {

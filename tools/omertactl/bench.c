@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 /* Percentiles want so many rounds of a run. */
@@ -62,18 +63,32 @@ static void set_rounds(struct om_bench_case *c, uint64_t rounds)
 	c->req.has |= OM_BIT(OMERTA_BENCH_A_BENCH_ROUNDS);
 }
 
-/* Find out how many rounds fit the time; memory and caches are warm afterwards. */
+/*
+ * Find out how many rounds fit the time; memory and caches are warm afterwards. The
+ * hand-over may be most of a few rounds, so they are multiplied again and again.
+ */
 static int calibrate(struct om_ctx *ctx, struct om_bench_case *c, uint32_t time)
 {
+	const uint64_t want = time * 1000000ULL;
 	struct sample s = { 0 };
+	uint64_t rounds = 1, all = 0;
 	int rc = OM_OK;
 
-	set_rounds(c, 1);
-	for (int i = 0; i < 2 && !rc; i++) {
+	while (!rc && all < want && rounds <= OMERTA_BENCH_MAX_ROUNDS) {
+		set_rounds(c, rounds);
 		rc = measure_once(ctx, c, &s);
-		set_rounds(c, i ? time * 1000000ULL / (s.v[ROUND] + 1) : 3);
+		all = c->req.rounds * s.v[ROUND];
+		rounds = c->req.rounds * (all > want / 2 ? 2ULL : 1 + MIN(want / (all + 1), 9));
 	}
+	if (!rc)
+		set_rounds(c, want / (s.v[ROUND] + 1));
 	return rc;
+}
+
+/* What this machine cannot do, or not so much of */
+static bool cannot_be(int error)
+{
+	return error == EOPNOTSUPP || error == ENOMEM || error == ETIME;
 }
 
 /* Drop the cases that cannot be here, with the kernel's reason. */
@@ -87,7 +102,7 @@ static int calibrate_all(struct om_ctx *ctx, struct om_list *cases, uint32_t tim
 		int rc = calibrate(ctx, c, time);
 
 		progress(i, cases->n);
-		if (rc && ctx->err.sys != EOPNOTSUPP)
+		if (rc && !cannot_be(ctx->err.sys))
 			return rc;
 		if (!rc)
 			*OM_AT(cases, struct om_bench_case, n++) = *c;

@@ -105,8 +105,10 @@ static const struct om_opt bench_run_opts[] = {
 
 static const struct om_opt bench_opts[] = {
 	BENCH_WORK,
-	{ "runs", .kind = OM_OPT_NUMBER, .slot = OM_BENCH_RUNS },
-	{ "time", .kind = OM_OPT_NUMBER, .slot = OM_BENCH_TIME },
+	{ "runs", .kind = OM_OPT_NUMBER, .slot = OM_BENCH_RUNS,
+	  .max = 1000 },
+	{ "time", .kind = OM_OPT_NUMBER, .slot = OM_BENCH_TIME,
+	  .max = 1000 },
 	{ 0 }
 };
 

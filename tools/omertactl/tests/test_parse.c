@@ -38,8 +38,8 @@ static const struct {
 	/* measuring */
 	{ 1, "bench chunks chunk-size 512", "", "chunk-size and direction are what is varied" },
 	{ 1, "bench chunks direction seal", "", "chunk-size and direction are what is varied" },
-	{ 1, "bench split runs 0", "", "bench split: runs: \"0\": must be a number 1..1000000" },
-	{ 1, "bench split time 1000001", "", "time: \"1000001\": must be a number 1..1000000" },
+	{ 1, "bench split runs 0", "", "bench split: runs: \"0\": must be a number 1..1000" },
+	{ 1, "bench split time 1001", "", "time: \"1001\": must be a number 1..1000" },
 	{ 1, "bench split time 5 time 6", "", "time: given twice" },
 	{ 1, "bench run bytes 67108865", "", "must be a number 1..67108864" },
 	{ 1, "bench run strategy thread", "", "must be inline, percpu, unbound, kthread, padata or napi" },
