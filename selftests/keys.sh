@@ -298,13 +298,13 @@ test_once_only() {
 
 # An image of the machine would bring used counters back, and keep secrets.
 test_hibernation() {
-	grep -qs disk /sys/power/state || { echo "SKIP no hibernation"; exit 4; }
+	[[ -e /dev/snapshot ]] || { echo "SKIP no hibernation"; exit 4; }
 	make_both
 	pings a 10.9.0.2
 	watch_events a
-	# Without swap space it fails, or it is but a test; first everything is told.
-	[[ ! -w /sys/power/pm_test ]] || echo freezer >/sys/power/pm_test
-	echo disk >/sys/power/state || true
+	# Who takes a snapshot from user space has everything told when he opens this;
+	# that the kernel takes one itself has cost guests their virtio ports (Linux 7.3).
+	: </dev/snapshot
 	is dead key_state a b
 	is dead key_state b a
 	await grep -q dead "$DIR/events"
