@@ -57,9 +57,9 @@ build_modules() {
 	((rc == 0)) && ! grep -q 'WARNING:' <<<"$log"
 }
 
+# user_tests PROGRAM
 user_tests() {
-	make -s "-j$(nproc)" -C "$TOP_DIR/kmod/tests" user >&2 &&
-		"$TOP_DIR/kmod/tests/leaf_tests" && "$TOP_DIR/kmod/tests/lists"
+	make -s "-j$(nproc)" -C "$TOP_DIR/kmod/tests" "$1" >&2 && "$TOP_DIR/kmod/tests/$1"
 }
 
 tool_tests() {
@@ -133,7 +133,8 @@ replay() {
 host_stages() {
 	stage tally "$VM_DIR/ktap_tally_test.py"
 	stage decode "$VM_DIR/decode_capture_test.py"
-	stage leaves user_tests
+	stage leaves user_tests leaf_tests
+	stage lists user_tests lists
 	stage omertactl tool_tests
 }
 
