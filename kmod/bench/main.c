@@ -4,7 +4,6 @@
  * requests of the netlink family "omerta-bench". One at a time; what they mean is in
  * the family's spec.
  */
-#include <linux/cpu.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -219,8 +218,7 @@ static int run_shared(struct request *r, struct workers *w, u64 *wall)
 
 static int run_workers(struct request *r, u64 *wall, u64 *work)
 {
-	struct workers *w = workers_new(&r->task, r->strategy, r->workers, r->cpu,
-					&r->limit);
+	struct workers *w = workers_new(r->strategy, r->workers, r->cpu, &r->limit);
 	unsigned int i;
 	int err;
 
@@ -273,7 +271,7 @@ static int split_workers(struct request *r, struct payload *p,
 		NL_SET_ERR_MSG(r->info->extack, "there is no other CPU online");
 		return -EOPNOTSUPP;
 	}
-	w = workers_new(&r->task, r->strategy, 1, other, &r->limit);
+	w = workers_new(r->strategy, 1, other, &r->limit);
 	if (IS_ERR(w))
 		return PTR_ERR(w);
 	w->schedule = OMERTA_BENCH_SCHEDULE_STATIC;
@@ -339,12 +337,12 @@ static int put_run(struct sk_buff *msg, struct request *r)
 	u64 wall = 0, work = 0;
 	int err;
 
-	if (r->strategy)
+	if (r->strategy) {
 		err = run_workers(r, &wall, &work);
-	else
+	} else {
 		err = run_inline(r, &wall);
-	if (!r->strategy)
 		work = wall;
+	}
 	if (err)
 		return err;
 	if (put_u64(msg, OMERTA_BENCH_A_BENCH_WALL_NS, wall) ||

@@ -141,7 +141,7 @@ void payload_free(struct payload *p)
  * @limit: when to stop, also later
  *
  * Context: process context.
- * Return: 0, -ENOMEM, or -ETIME if it was time to stop.
+ * Return: 0, -ENOMEM, or, if it was time to stop, -EINTR or -ETIME.
  */
 int payload_alloc(struct payload *p, const struct payload_task *task,
 		  struct limit *limit)
@@ -161,5 +161,5 @@ int payload_alloc(struct payload *p, const struct payload_task *task,
 	if (work_one_way(p, 0, payload_chunks(p), false, true) == payload_chunks(p))
 		return 0;
 	payload_free(p);
-	return -ETIME;
+	return signal_pending(current) ? -EINTR : -ETIME;
 }

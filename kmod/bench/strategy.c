@@ -101,7 +101,7 @@ static void padata_parallel(struct padata_priv *padata)
 	padata_do_serial(padata);
 }
 
-/* In the order of their start, so the last is not the last to be through. */
+/* In the order of their start: who is through before others waits for them. */
 static void padata_serial(struct padata_priv *padata)
 {
 	worker_done(container_of(padata, struct worker, padata));

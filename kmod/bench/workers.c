@@ -99,19 +99,17 @@ void workers_free(struct workers *w)
 
 /**
  * workers_new() - make workers
- * @task: what they are to do; stays the caller's, until they are freed
  * @strategy: how they get to work
  * @n: their number
  * @cpu: of the first; the others' follow
- * @limit: when they are to stop; as @task
+ * @limit: when they are to stop; stays the caller's, until they are freed
  *
  * They have no payload yet.
  *
  * Context: process context.
  * Return: the workers, or an ERR_PTR().
  */
-struct workers *workers_new(const struct payload_task *task,
-			    const struct strategy *strategy, unsigned int n,
+struct workers *workers_new(const struct strategy *strategy, unsigned int n,
 			    unsigned int cpu, struct limit *limit)
 {
 	struct workers *w = kvzalloc(struct_size(w, worker, n), GFP_KERNEL);
@@ -120,7 +118,6 @@ struct workers *workers_new(const struct payload_task *task,
 
 	if (!w)
 		return ERR_PTR(-ENOMEM);
-	w->task = task;
 	w->strategy = strategy;
 	w->limit = limit;
 	w->n = n;

@@ -64,7 +64,6 @@ struct strategy {
 
 /**
  * struct workers - those who work together, and on what
- * @task: what they do
  * @schedule: who does what
  * @strategy: how they get to work
  * @n: their number
@@ -83,7 +82,6 @@ struct strategy {
  * @worker: the workers
  */
 struct workers {
-	const struct payload_task *task;
 	enum omerta_bench_schedule schedule;
 	const struct strategy *strategy;
 	unsigned int n;
@@ -107,8 +105,7 @@ const struct strategy *strategy_find(enum omerta_bench_strategy number);
 void worker_work(struct worker *worker);
 void worker_done(struct worker *worker);
 
-struct workers *workers_new(const struct payload_task *task,
-			    const struct strategy *strategy, unsigned int n,
+struct workers *workers_new(const struct strategy *strategy, unsigned int n,
 			    unsigned int cpu, struct limit *limit);
 void workers_free(struct workers *w);
 void workers_begin(struct workers *w);

@@ -2,8 +2,8 @@
 /*
  * Whether branches or addresses depend on secrets: secret and plaintext count as
  * uninitialised, which valgrind (of what gcc made) or clang's memory sanitizer follows
- * to wherever it matters. Ciphertexts and verdicts are public. With "--leak" there is a
- * branch on the secret, which must be found.
+ * to wherever it matters. Ciphertexts and verdicts are public. With an argument there is
+ * only a branch on the secret, which must be found.
  */
 #include "../mb.c"
 

@@ -162,6 +162,7 @@ class Report:
                 [direction] + [f"{other[direction][str(s)]} "
                                f"({100 * other[direction][str(s)] / other['peak'][direction]:.0f} %)"
                                for s in sizes] for direction in ("seal", "open"))))
+            self.say(f"Efficiency by workers, of {other['efficiency of']}:", "")
             self.say(*table(["efficiency"] + list(other["efficiency"]["pthread"]), (
                 [strategy] + [f"{v} %" for v in line.values()]
                 for strategy, line in other["efficiency"].items())))
