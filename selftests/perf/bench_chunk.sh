@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # The runner behind "make bench-chunk": omertactl bench in a guest, or on this machine,
-# which has omerta installed then. In the environment:
+# which has omerta installed then, and others' ciphers on this machine. In the
+# environment:
 #   BACKEND	uml: User-mode Linux, at the processor's own speed; host: this machine
 #   RUNS, TIME	runs of each case, milliseconds of each
 set -euo pipefail
@@ -43,6 +44,8 @@ commands() {
 }
 
 main() {
+	local peers
+
 	mkdir -p "$out"
 	case $BACKEND in
 	uml)
@@ -54,6 +57,9 @@ main() {
 	host) as_root bash -c "$(commands)" >"$out/lines" ;;
 	*) die "no backend $BACKEND" ;;
 	esac
+	echo "# peers" >&2
+	peers=$("$TOP_DIR/selftests/perf/peers.sh" "$RUNS" "$TIME")
+	echo "peers $peers" >>"$out/lines"
 	"$TOP_DIR/selftests/perf/chunk_report.py" "$BACKEND" "$TOP_DIR/build/bench-chunk.json" \
 		<"$out/lines"
 }

@@ -73,6 +73,22 @@ class Report:
             self.picture(f"chunks-{direction}", f"{direction}, one CPU", "bytes of a chunk",
                          "MB/s", speed)
 
+    def peers(self):
+        both = ([(f"kernel: {c['engine']}", c) for c in self.found["chunks"]] +
+                [(c["engine"], c) for c in self.found["peers"]])
+        sizes = sorted(set(unique(self.found["peers"], "chunk-size")))
+        self.say("## Others on this machine", "", "MB/s of one CPU. What is not of the kernel "
+                 "was measured in user space, in turns, soon after. The library of omerta's "
+                 "engines, which takes chunks of 4 KiB and more, is libsodium there, so who "
+                 "differs from the kernel with short ones tells how far the two are alike. "
+                 "Ciphertexts are compared with libsodium's first, except TweetNaCl's, which "
+                 "has another cipher.", "")
+        for direction in "seal", "open":
+            self.say(*table([direction] + [size(s) for s in sizes], (
+                [name] + [f"{mb_s(c):.0f}" for n, c in both
+                          if n == name and c["direction"] == direction]
+                for name in dict.fromkeys(name for name, _ in both))))
+
     def calls(self):
         rows = []
         for direction in "seal", "open":
@@ -170,6 +186,7 @@ class Report:
     def write(self):
         self.head()
         self.chunks()
+        self.peers()
         self.calls()
         self.against()
         self.dispatch()

@@ -8,7 +8,8 @@ import json
 import sys
 
 LIB = "lib"
-EXPECTED = {"chunks", "unchunked", "record", "single", "dispatch", "split", "split-lib", "scaling"}
+EXPECTED = {"chunks", "unchunked", "record", "single", "dispatch", "split", "split-lib",
+            "scaling", "peers"}
 
 
 def read(lines):

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <openssl/aead.h>
+
+#include "peer.h"
+
+static EVP_AEAD_CTX *ctx;
+
+static bool start(const struct peer *peer, const uint8_t key[PEER_KEY_LEN])
+{
+	EVP_AEAD_CTX_free(ctx);
+	ctx = EVP_AEAD_CTX_new(EVP_aead_chacha20_poly1305(), key, PEER_KEY_LEN, PEER_TAG_LEN);
+	return ctx;
+}
+
+static bool seal(const struct peer_chunk *c, unsigned int n)
+{
+	uint8_t nonce[PEER_NONCE_LEN];
+	size_t len;
+
+	peer_nonce(nonce, c);
+	return EVP_AEAD_CTX_seal(ctx, c->sealed, &len, c->len + PEER_TAG_LEN, nonce,
+				 sizeof(nonce), c->plain, c->len, NULL, 0);
+}
+
+static bool open(const struct peer_chunk *c, unsigned int n)
+{
+	uint8_t nonce[PEER_NONCE_LEN];
+	size_t len;
+
+	peer_nonce(nonce, c);
+	return EVP_AEAD_CTX_open(ctx, c->plain, &len, c->len, nonce, sizeof(nonce), c->sealed,
+				 c->len + PEER_TAG_LEN, NULL, 0);
+}
+
+const struct peer peers[] = {
+	{ "BoringSSL of Android", 1, false, start, seal, open },
+	{}
+};
