@@ -3,7 +3,8 @@
  * Whether branches or addresses depend on secrets: secret and plaintext count as
  * uninitialised, which valgrind (of what gcc made) or clang's memory sanitizer follows
  * to wherever it matters. Ciphertexts and verdicts are public. With an argument there is
- * only a branch on the secret, which must be found.
+ * only a branch on the secret, which must be found. Besides, nothing secret is to stay in
+ * the memory where an engine works.
  */
 #include "../mb.c"
 
@@ -44,12 +45,28 @@ static void public_tags(struct omerta_mb *mb, const struct omerta_chunk *list,
 	make_public(mb->tag, sizeof(mb->tag));
 }
 
+static void expect_wiped(const struct omerta_engine *isa)
+{
+	const u8 *at = (u8 *)rooms->secret, *end = (u8 *)(rooms + 1);
+
+	/* The sanitizer does not know what explicit_bzero() does. */
+	make_public(rooms, sizeof(*rooms));
+	while (at < end && !*at)
+		at++;
+	if (at == end)
+		return;
+	fprintf(stderr, "const_time: %s: byte %zu of its memory is not wiped\n", isa->name,
+		(size_t)(at - (u8 *)rooms));
+	exit(3);
+}
+
 static void check_list(const struct omerta_engine *isa, struct omerta_chunk *list,
 		       unsigned int n, bool spoil)
 {
 	make_secret(secret, sizeof(secret));
 	make_secret(plain, sizeof(plain));
 	seal_with(isa, list, n, secret);
+	expect_wiped(isa);
 	make_public(sealed, sizeof(sealed));
 	if (spoil)
 		list[0].sealed[list[0].len]++;
@@ -57,6 +74,7 @@ static void check_list(const struct omerta_engine *isa, struct omerta_chunk *lis
 		fprintf(stderr, "const_time: %s: wrong verdicts\n", isa->name);
 		exit(2);
 	}
+	expect_wiped(isa);
 }
 
 static void check_isa(const struct omerta_engine *real)

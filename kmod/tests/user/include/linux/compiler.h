@@ -6,6 +6,7 @@
 #define __always_inline	inline __attribute__((__always_inline__))
 #define __read_mostly
 #define noinline_for_stack	__attribute__((__noinline__))
+#define barrier_data(p)		__asm__ __volatile__("" : : "r" (p) : "memory")
 #define OPTIMIZER_HIDE_VAR(v)	__asm__("" : "=r" (v) : "0" (v))
 #define __aligned(n)		__attribute__((__aligned__(n)))
 #define __packed		__attribute__((__packed__))
