@@ -113,7 +113,8 @@ s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
 s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
 s.bind(("::", 7777))
 for i, packet in enumerate(packets):
-    assert s.recv(1 << 16) == packet, i'
+    got = s.recv(1 << 16)
+    assert got == packet, (int.from_bytes(got[:4], "big"), "in the place of", i)'
 	await udp_bound "$1" 7777
 }
 
