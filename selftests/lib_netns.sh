@@ -74,6 +74,12 @@ make_veth() {
 	set_outer "$2" "$1"
 }
 
+# keep_order NS INTERFACE: what a veth brings is received by the CPU that sent it, so some
+# may overtake others; let one CPU receive it all.
+keep_order() {
+	on "$1" tee "/sys/class/net/$2/queues/rx-0/rps_cpus" <<<1
+}
+
 set_outer() {
 	on "$1" ip addr add "$(outer4 "$2" "$1")/24" dev "to_$2"
 	on "$1" ip addr add "$(outer6 "$2" "$1")/64" dev "to_$2" nodad

@@ -146,6 +146,7 @@ waiting() {
 # Packets that wait together share records, and those share datagrams.
 test_bunches() {
 	make_both
+	keep_order b to_a
 	on a tc qdisc replace dev omr0 root pfifo limit 10000
 	less_than 1200 waiting 10.9.0.2
 	less_than 1200 waiting fd09::2
@@ -162,6 +163,7 @@ test_padded_packets() {
 	local to
 
 	make_both
+	keep_order b to_a
 	on a tc qdisc replace dev omr0 root pfifo limit 10000
 	hold
 	bg b timeout "$WAIT" python3 -c '
