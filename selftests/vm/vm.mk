@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-uml check-package uml check-ciphers bench-tunnel bench-chunk bench-report style
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-uml check-package uml check-ciphers bench-tunnel bench-chunk bench-report bench-perf style
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -61,6 +61,10 @@ bench-chunk:
 bench-report:
 	@[ -e build/bench-chunk.json ] || selftests/perf/bench_chunk.sh
 	@selftests/perf/bench_report.py build/bench-chunk.json build/bench-report
+
+# Where the time goes, case by case
+bench-perf:
+	@selftests/perf/perf.sh
 
 style:
 	@selftests/style.sh

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# The runner behind "make bench-perf": perf stat and perf record while omertactl bench
+# is at work in a guest, or on this machine, which has omerta installed then; makes
+# flame graphs of it. In the environment:
+#   BACKEND	uml: User-mode Linux, at the processor's own speed; host: this machine
+#   CASES	names of those below
+set -euo pipefail
+. "$(dirname "$0")/../vm/lib.sh"
+
+BACKEND=${BACKEND:-uml}
+out=$TOP_DIR/build/bench-perf
+flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
+
+# A case a line: its name, and what omertactl bench run is given
+DEFINED='
+seal direction seal
+open direction open
+seal-lib direction seal engine lib
+open-lib direction open engine lib
+seal-lib-whole direction seal engine lib chunk-size 131072
+open-lib-whole direction open engine lib chunk-size 131072
+copy direction seal engine copy
+percpu strategy percpu workers 2 direction seal
+unbound strategy unbound workers 2 direction seal
+kthread strategy kthread workers 2 direction seal
+padata strategy padata workers 2 direction seal
+napi strategy napi workers 2 direction seal
+'
+# Seconds that perf counts and samples; a case is four requests of so many, since a
+# busy machine may be quicker than it was first.
+SECONDS_STAT=1 SECONDS_RECORD=2 SECONDS_EACH=2
+BYTES=131072
+EVENTS=cycles,instructions,branch-misses,cache-misses,task-clock,context-switches,cpu-migrations,page-faults
+
+wanted() {
+	[[ -z ${CASES:-} || " $CASES " == *" $1 "* ]]
+}
+
+# For a shell there or here: each case says when it begins and what came of it.
+commands() {
+	local name words
+
+	echo 'modprobe omerta_bench || exit 1'
+	# shellcheck disable=SC2016 # there
+	echo 'sed "s/^/symbol /" /proc/kallsyms
+		steady() {
+			local name=$1 wall rounds
+			shift
+			wall=$(omertactl -j bench run "$@" rounds 64 | jq ".[0].\"wall-ns\"")
+			[[ -n $wall ]] || { echo "$name is not to be had here" >&2; return; }
+			rounds=$((64000000000 * '"$SECONDS_EACH"' / wall))
+			echo "begin $name"
+			for _ in 1 2 3 4; do omertactl -j bench run "$@" rounds "$rounds"; done |
+				jq -cs "{name: \"$name\", rounds: $rounds} + .[-1][0]" | sed "s/^/end /"
+		}'
+	while read -r name words; do
+		[[ -z $name ]] || ! wanted "$name" || echo "steady $name bytes $BYTES $words"
+	done <<<"$DEFINED"
+	echo 'modprobe -r omerta_bench'
+}
+
+# What perf is to look at: the guest, whose kernel is a process here, or all CPUs.
+target() {
+	local pid
+
+	if [[ $BACKEND == host ]]; then
+		echo -a
+		return
+	fi
+	pid=$(pgrep -of "^$CACHE/kernels/uml-amd64/vmlinuz .*omerta_host=") || die "no guest"
+	echo "-p $pid"
+}
+
+watch() {
+	local name=$1 data=$out/$1.data
+	local -a at
+
+	say "$name"
+	read -ra at <<<"$(target)"
+	as_root perf stat -x , -e "$EVENTS" -o "$out/$name.stat" "${at[@]}" \
+		-- sleep "$SECONDS_STAT"
+	quietly as_root perf record -F 997 -g -e "$SAMPLED" -o "$data" "${at[@]}" \
+		-- sleep "$SECONDS_RECORD"
+}
+
+# Follows what commands() prints.
+follow() {
+	local word rest
+
+	while read -r word rest; do
+		case $word in
+		symbol) echo "$rest" >&3 ;;
+		begin)
+			watch "$rest"
+			! read -rt 0 || die "$rest was over before perf was: is the machine busy?"
+			;;
+		end) echo "$rest" >>"$out/results" ;;
+		esac
+	done 3>"$out/symbols"
+}
+
+# Where there is no PMU, or none for us, there is a clock. To the host a guest's kernel is
+# user space.
+choose_event() {
+	SAMPLED=cycles
+	as_root perf stat -x , -e cycles true 2>&1 | grep -q '^[0-9]' || SAMPLED=cpu-clock
+	[[ $BACKEND == host ]] || SAMPLED+=:u
+}
+
+draw() {
+	local name
+
+	for name in $(jq -r .name "$out/results"); do
+		as_root perf script -D -i "$out/$name.data" 2>/dev/null |
+			"$TOP_DIR/selftests/perf/fold.py" "$out/symbols" >"$out/$name.folded"
+		perl "$flamegraph" --title "$name" --countname samples \
+			"$out/$name.folded" >"$out/$name.svg"
+	done
+}
+
+main() {
+	"$VM_DIR/deps.sh"
+	"$VM_DIR/deps.sh" perf
+	choose_event
+	rm -rf "$out"
+	mkdir -p "$out"
+	: >"$out/results"
+	case $BACKEND in
+	uml)
+		"$VM_DIR/kernel.sh" uml amd64
+		quietly "$VM_DIR/modules.sh" uml amd64
+		"$VM_DIR/run.sh" -o "$out/uml" -k uml -m 2G -t 600 -- "$(commands)" | follow
+		;;
+	host) as_root bash -c "$(commands)" | follow ;;
+	*) die "no backend $BACKEND" ;;
+	esac
+	draw
+	"$TOP_DIR/selftests/perf/perf_report.py" "$SAMPLED" "$BYTES" "$out" "$TOP_DIR/build/bench-perf.json"
+}
+
+main
