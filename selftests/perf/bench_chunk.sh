@@ -25,7 +25,15 @@ split-lib split engine lib
 scaling scaling
 '
 
-# For a shell there or here
+# The same where the library has no AVX-512
+HIDDEN='
+chunks:avx2 chunks
+unchunked:avx2 chunks bytes 65536
+record:avx2 chunks bytes 1408
+single:avx2 chunks bytes 512
+'
+
+# commands MEASURED: for a shell there or here
 commands() {
 	local name words
 
@@ -35,16 +43,25 @@ commands() {
 		echo "echo '# $name' >&2"
 		echo "out=\$(omertactl -j bench $words runs $RUNS time $TIME) || exit 1"
 		echo "echo \"$name \$out\""
-	done <<<"$MEASURED"
+	done <<<"$1"
 	echo 'modprobe -r omerta_bench'
 	# shellcheck disable=SC2016 # there
 	# User-mode Linux does not know whose processor it uses.
-	printf 'echo machine Linux "$(uname -rm)", %q\n' \
-		"$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)"
+	printf 'echo machine Linux "$(uname -rm)", %q, %s runs of %s ms\n' \
+		"$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" "$RUNS" "$TIME"
+}
+
+# hide FLAG COMMAND...: User-mode Linux finds no flags of the CPU that begin so.
+hide() {
+	sed -E "/^flags/s/ $1[^ ]*//g" /proc/cpuinfo >"$out/cpuinfo"
+	# shellcheck disable=SC2016 # there
+	as_root unshare -m bash -c 'mount --bind "$0" /proc/cpuinfo && exec "$@"' \
+		"$out/cpuinfo" "${@:2}"
 }
 
 main() {
 	local peers
+	local -a guest=("$VM_DIR/run.sh" -o "$out/uml" -k uml -m 2G -t 3600 --)
 
 	mkdir -p "$out"
 	case $BACKEND in
@@ -52,9 +69,12 @@ main() {
 		"$VM_DIR/deps.sh"
 		"$VM_DIR/kernel.sh" uml amd64
 		quietly "$VM_DIR/modules.sh" uml amd64
-		"$VM_DIR/run.sh" -o "$out/uml" -k uml -m 2G -t 3600 -- "$(commands)" >"$out/lines"
+		"${guest[@]}" "$(commands "$MEASURED")" >"$out/lines"
+		! grep -q '^flags.* avx512f' /proc/cpuinfo ||
+			hide avx512 "${guest[@]}" "$(commands "$HIDDEN")" | grep -v '^machine' \
+				>>"$out/lines"
 		;;
-	host) as_root bash -c "$(commands)" >"$out/lines" ;;
+	host) as_root bash -c "$(commands "$MEASURED")" >"$out/lines" ;;
 	*) die "no backend $BACKEND" ;;
 	esac
 	echo "# peers" >&2

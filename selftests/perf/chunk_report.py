@@ -38,19 +38,23 @@ def ratios(found):
     """Speed of each engine, compared with the library's: more is faster."""
     result = {}
 
-    def compare(name, cases, engine, size, lib_size):
+    def compare(label, name, cases, engine, size, lib_size):
         for direction in "seal", "open":
             ours = time(cases, engine=engine, chunk_size=size, direction=direction)
             lib = time(cases, engine=LIB, chunk_size=lib_size, direction=direction)
             if ours and lib:
-                result[f"{engine} {name} {direction}"] = round(lib / ours, 2)
+                result[f"{label} {name} {direction}"] = round(lib / ours, 2)
+
+    def compare_all(engine, hidden=""):
+        for name, key, lib_size in (("per chunk", "chunks", 512),
+                                    ("unchunked", "unchunked", 65536),
+                                    ("record", "record", 512), ("single", "single", 512)):
+            compare(engine + hidden, name, found.get(key + hidden, []), engine, 512, lib_size)
 
     for engine in engines(found.get("chunks", [])):
         if engine != LIB:
-            compare("per chunk", found["chunks"], engine, 512, 512)
-            compare("unchunked", found.get("unchunked", []), engine, 512, 65536)
-            compare("record", found.get("record", []), engine, 512, 512)
-            compare("single", found.get("single", []), engine, 512, 512)
+            compare_all(engine)
+    compare_all("mb-avx2", ":avx2")
     return result
 
 

@@ -27,9 +27,8 @@ kthread strategy kthread workers 2 direction seal
 padata strategy padata workers 2 direction seal
 napi strategy napi workers 2 direction seal
 '
-# Seconds that perf counts and samples; a case is four requests of so many, since a
-# busy machine may be quicker than it was first.
-SECONDS_STAT=1 SECONDS_RECORD=2 SECONDS_EACH=2
+# Seconds that perf counts and samples, and of a case, in requests of about one
+SECONDS_STAT=1 SECONDS_RECORD=2 SECONDS_CASE=8
 BYTES=131072
 EVENTS=cycles,instructions,branch-misses,cache-misses,task-clock,context-switches,cpu-migrations,page-faults
 
@@ -43,16 +42,19 @@ commands() {
 
 	echo 'modprobe omerta_bench || exit 1'
 	# shellcheck disable=SC2016 # there
-	echo 'sed "s/^/symbol /" /proc/kallsyms
+	echo 'cat /proc/kallsyms >"${SYMBOLS:-/root/out/symbols}"
 		steady() {
-			local name=$1 wall rounds
+			local name=$1 wall rounds end
 			shift
-			wall=$(omertactl -j bench run "$@" rounds 64 | jq ".[0].\"wall-ns\"")
+			[[ "$* workers 1" =~ workers\ ([0-9]+) ]]
+			wall=$(omertactl -j bench run "$@" rounds 2000 | jq ".[0].\"wall-ns\"")
 			[[ -n $wall ]] || { echo "$name is not to be had here" >&2; return; }
-			rounds=$((64000000000 * '"$SECONDS_EACH"' / wall))
+			rounds=$((2000000000000 / wall))
+			((rounds <= 100000)) || rounds=100000 # which is the most
 			echo "begin $name"
-			for _ in 1 2 3 4; do omertactl -j bench run "$@" rounds "$rounds"; done |
-				jq -cs "{name: \"$name\", rounds: $rounds} + .[-1][0]" | sed "s/^/end /"
+			end=$((SECONDS + '"$SECONDS_CASE"'))
+			while ((SECONDS < end)); do omertactl -j bench run "$@" rounds "$rounds"; done |
+				jq -cs "{name: \"$name\", rounds: $rounds, workers: ${BASH_REMATCH[1]}} + .[-1][0]" | sed "s/^/end /"
 		}'
 	while read -r name words; do
 		[[ -z $name ]] || ! wanted "$name" || echo "steady $name bytes $BYTES $words"
@@ -90,14 +92,13 @@ follow() {
 
 	while read -r word rest; do
 		case $word in
-		symbol) echo "$rest" >&3 ;;
 		begin)
 			watch "$rest"
 			! read -rt 0 || die "$rest was over before perf was: is the machine busy?"
 			;;
 		end) echo "$rest" >>"$out/results" ;;
 		esac
-	done 3>"$out/symbols"
+	done
 }
 
 # Where there is no PMU, or none for us, there is a clock. To the host a guest's kernel is
@@ -113,13 +114,15 @@ draw() {
 
 	for name in $(jq -r .name "$out/results"); do
 		as_root perf script -D -i "$out/$name.data" 2>/dev/null |
-			"$TOP_DIR/selftests/perf/fold.py" "$out/symbols" >"$out/$name.folded"
+			"$TOP_DIR/selftests/perf/fold.py" "$symbols" >"$out/$name.folded"
 		perl "$flamegraph" --title "$name" --countname samples \
 			"$out/$name.folded" >"$out/$name.svg"
 	done
 }
 
 main() {
+	local symbols=$out/uml/symbols
+
 	"$VM_DIR/deps.sh"
 	"$VM_DIR/deps.sh" perf
 	choose_event
@@ -132,7 +135,10 @@ main() {
 		quietly "$VM_DIR/modules.sh" uml amd64
 		"$VM_DIR/run.sh" -o "$out/uml" -k uml -m 2G -t 600 -- "$(commands)" | follow
 		;;
-	host) as_root bash -c "$(commands)" | follow ;;
+	host)
+		symbols=$out/symbols
+		as_root env SYMBOLS="$symbols" bash -c "$(commands)" | follow
+		;;
 	*) die "no backend $BACKEND" ;;
 	esac
 	draw

@@ -42,7 +42,8 @@ def case(result, size, directory):
         sys.exit(f"perf_report.py: {name} has not been measured")
     events = read_stat(os.path.join(directory, name + ".stat"))
     samples, top = read_top(os.path.join(directory, name + ".folded"))
-    ns_per_byte = result["work-ns"] / (size * result["rounds"])
+    # Of all workers together
+    ns_per_byte = result["work-ns"] / (size * result["rounds"] * result["workers"])
     per_byte = None
     if events.get("cycles") and events.get("task-clock"):
         # How fast cycles pass, by how long a byte takes
