@@ -55,7 +55,7 @@ commands() {
 hide() {
 	sed -E "/^flags/s/ $1[^ ]*//g" /proc/cpuinfo >"$out/cpuinfo"
 	# shellcheck disable=SC2016 # there
-	as_root unshare -m bash -c 'mount --bind "$0" /proc/cpuinfo && exec "$@"' \
+	unshare -rm bash -c 'mount --bind "$0" /proc/cpuinfo && exec "$@"' \
 		"$out/cpuinfo" "${@:2}"
 }
 
