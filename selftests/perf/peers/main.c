@@ -146,7 +146,7 @@ static void load(const char *path)
 		add_peer(peer);
 }
 
-/* All chunk sizes of the first peer are checked anew, as they are what others are for. */
+/* For each size, the first peer's ciphertexts are what all others have to make. */
 static void check_all(void)
 {
 	unsigned int i, k;
