@@ -4,7 +4,7 @@
 # the tunnel's engines beside; prints JSON. Sources are fetched into the cache.
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
-. "$VM_DIR/apt.sh"
+. "$(dirname "$0")/../vm/apt.sh"
 
 # The release that is packaged for Python, as Debian has none
 MONOCYPHER=pymonocypher==4.0.3.4
