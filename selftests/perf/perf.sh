@@ -70,16 +70,19 @@ target() {
 		echo -a
 		return
 	fi
-	pid=$(pgrep -of "^$CACHE/kernels/uml-amd64/vmlinuz .*omerta_host=") || die "no guest"
+	pid=$(pgrep -of "^$CACHE/kernels/uml-amd64/vmlinuz .*omerta_host=$out/") ||
+		die "the guest has gone"
 	echo "-p $pid"
 }
 
 watch() {
-	local name=$1 data=$out/$1.data
+	local name=$1 data=$out/$1.data words
 	local -a at
 
 	say "$name"
-	read -ra at <<<"$(target)"
+	# Not in one: it has to end us.
+	words=$(target)
+	read -ra at <<<"$words"
 	as_root perf stat -x , -e "$EVENTS" -o "$out/$name.stat" "${at[@]}" \
 		-- sleep "$SECONDS_STAT"
 	quietly as_root perf record -F 997 -g -e "$SAMPLED" -o "$data" "${at[@]}" \
@@ -133,7 +136,8 @@ main() {
 	uml)
 		"$VM_DIR/kernel.sh" uml amd64
 		quietly "$VM_DIR/modules.sh" uml amd64
-		"$VM_DIR/run.sh" -o "$out/uml" -k uml -m 2G -t 600 -- "$(commands)" | follow
+		# So that it can be told from other guests
+		TMPDIR=$out "$VM_DIR/run.sh" -o "$out/uml" -k uml -m 2G -t 600 -- "$(commands)" | follow
 		;;
 	host)
 		symbols=$out/symbols
