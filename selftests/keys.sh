@@ -52,13 +52,24 @@ has_sent() {
 	(($(on "$2" nstat -asz IcmpOutEchos | awk '/Echos/ { print $2 }') >= $1))
 }
 
-# numbered_udp NS ADDRESS COUNT: datagrams that carry their numbers. An unconnected
-# socket does not fail for what ICMP says of earlier ones.
+# numbered_udp NS ADDRESS COUNT [PEER DROPPED]: datagrams that carry their numbers. An
+# unconnected socket does not fail for what ICMP says of earlier ones. Once the stage
+# has dropped so many, and from the same process so that none waits too long on a slow
+# machine, the PEER's key GEN is activated.
 numbered_udp() {
-	on "$1" python3 -c 'import socket, sys
+	on "$1" python3 -c 'import nl, socket, sys
+address, count, dropped, *key = sys.argv[1:]
+omerta = nl.Omerta()
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for i in range(int(sys.argv[2])):
-    s.sendto(b"%d" % i, (sys.argv[1], 7777))' "$2" "$3"
+for i in range(int(count)):
+    s.sendto(b"%d" % i, (address, 7777))
+with open("/sys/class/net/omr0/statistics/tx_dropped", encoding="ascii") as file:
+    while int(file.read()) < int(dropped):
+        file.seek(0)
+if key:
+    err, text = omerta.run("key-activate", "ifname=str:omr0", *key)
+    sys.exit(text if err else 0)' "$2" "$3" "${5:-0}" \
+		${4:+"peer-id=u32:${NUM[$4]}" "local-id=u32:$((NUM[$1] * 4096 + NUM[$4] * 256 + GEN))"}
 }
 
 # take_numbers NS COUNT FILE: in the background
@@ -67,6 +78,7 @@ take_numbers() {
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
 s.bind(("0.0.0.0", 7777))
+s.settimeout(60)
 for _ in range(int(sys.argv[1])):
     print(int(s.recv(64)))' "$2" >"$3"
 	await udp_bound "$1" 7777
@@ -106,8 +118,7 @@ test_full_stage() {
 	install_key b a
 	take_numbers b 128 "$DIR/numbers"
 	numbers=$!
-	numbered_udp a 10.9.0.2 200
-	activate a b
+	numbered_udp a 10.9.0.2 200 b 72
 	wait "$numbers"
 	cmp <(seq 0 127) "$DIR/numbers"
 	is 128 dev_stat a tx-packets
@@ -178,8 +189,7 @@ test_record_limits() {
 	GEN=2
 	install_key b a activate on-first-record
 	install_key a b
-	numbered_udp a 10.9.0.2 20
-	activate a b
+	numbered_udp a 10.9.0.2 20 b 0
 	await is 20 dev_stat b rx-packets
 	is 20 dev_stat a tx-packets
 	is 0 dev_stat a tx-drop-no-key

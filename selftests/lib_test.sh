@@ -43,17 +43,33 @@ refused() {
 	! "$@"
 }
 
+# Seconds a test may last, on the slowest machine and under a debug kernel.
+LIMIT=${LIMIT:-900}
+
+# within_limit PID: waits for that process group, kills it at the end of its time.
+within_limit() {
+	if ! timeout "$LIMIT" tail -s 0.05 -f /dev/null --pid="$1"; then
+		echo "not within $LIMIT s: the test" >>"$DIR/log"
+		kill -KILL -- "-$1"
+	fi
+	wait "$1"
+}
+
 # In a subshell of its own, with what it runs and prints in $DIR/log. A function
 # may end in "exit 4" after "SKIP why".
 run_test() {
 	local start=$SECONDS rc lines
 
 	DIR=$(mktemp -d)
+	set -m
 	(
+		set +m
 		PS4='+ $SECONDS s: '
 		set -eux
 		"$1"
-	) >"$DIR/log" 2>&1 </dev/null
+	) >"$DIR/log" 2>&1 </dev/null &
+	set +m
+	within_limit $! 2>/dev/null
 	rc=$?
 	# The last words of what still runs would hide where it failed.
 	lines=$(wc -l <"$DIR/log")
