@@ -35,7 +35,7 @@ test_in_proportion() {
 	local bytes
 
 	for bytes in 65536 1048576; do
-		omertactl -j bench chunks engine lib bytes "$bytes" runs 3 time 1 |
+		omertactl -j bench chunks engine lib bytes "$bytes" runs 10 time 1 |
 			jq '.[0]."min-ns"' >"$DIR/$bytes"
 	done
 	(($(<"$DIR/1048576") > 4 * $(<"$DIR/65536")))
