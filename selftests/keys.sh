@@ -78,9 +78,10 @@ take_numbers() {
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
 s.bind(("0.0.0.0", 7777))
-s.settimeout(60)
-for _ in range(int(sys.argv[1])):
-    print(int(s.recv(64)))' "$2" >"$3"
+count, wait = map(int, sys.argv[1:])
+s.settimeout(wait)
+for _ in range(count):
+    print(int(s.recv(64)))' "$2" "$WAIT" >"$3"
 	await udp_bound "$1" 7777
 }
 
@@ -216,7 +217,6 @@ test_byte_limit() {
 	is retired key_state a b
 }
 
-# By the clock alone, without traffic. A limit counts from the install.
 # dies HERE THERE FROM TO: whether key GEN is seen dead not before FROM ms, and not alive
 # after TO
 dies() {
@@ -231,6 +231,7 @@ dies() {
 	((age >= $3))
 }
 
+# By the clock alone, without traffic. A limit counts from the install.
 test_time_limits() {
 	half_made
 	watch_events a
