@@ -8,6 +8,9 @@ set -euo pipefail
 # Kernels to test with, as KERNEL-ARCH, with ":core" for a choice of the tests.
 CELLS=${CELLS:-${KERNEL:-6.12}-${ARCH_DEB:-amd64}}
 OUT=${OUT:-$CACHE/check}
+# Emulated machines that run side by side. With more than one all are slower, as tests
+# with a choice of the tests may be.
+JOBS=${JOBS:-1}
 export PYTHONDONTWRITEBYTECODE=1
 
 # stage NAME COMMAND...: runs it, shows and keeps its output. COMMAND cannot rely
@@ -97,36 +100,64 @@ cell() {
 	if [[ $kernel == uml ]]; then
 		guest_in_parts "$kernel" "$arch"
 	else
-		stage "guest-$kernel-$arch" guest_tests "$kernel" "$arch" ${set:+"$set"}
+		((${#running[@]} < JOBS)) || follow_next
+		start "guest-$kernel-$arch" guest_tests "$kernel" "$arch" ${set:+"$set"}
+		clones+=("$kernel $arch")
 	fi
-	stage "clone-$kernel-$arch" clone_test "$kernel" "$arch"
 }
 
 # Three at a time, as they wait for most of it: not under emulation, which is slow
 # enough to disturb the others.
 guest_in_parts() {
-	local part rc
-	declare -A pid
+	local part
 
-	for part in netns keys; do
-		guest_tests "$@" "$part" >"$OUT/$part.log" 2>&1 &
-		pid[$part]=$!
+	for part in others netns keys; do
+		start "guest-$1-$2-$part" guest_tests "$@" "$part"
 	done
+	follow_all
+}
+
+# Stages that run beside what goes on: names, and their processes by name
+running=()
+declare -A pid
+
+# The status is the last line.
+beside() {
+	local rc=0
+
+	"$@" || rc=$?
+	echo "$rc"
+}
+
+# start NAME COMMAND...
+start() {
+	echo "# stage $1 begins"
+	beside "${@:2}" >"$OUT/$1.beside" 2>&1 </dev/null &
+	pid[$1]=$!
+	running+=("$1")
 	# shellcheck disable=SC2064 # these, now
 	trap "kill ${pid[*]} 2>/dev/null || :" EXIT
-	stage "guest-$1-$2" guest_tests "$@" others
-	for part in netns keys; do
-		rc=0
-		wait "${pid[$part]}" || rc=$?
-		stage "guest-$1-$2-$part" replay "$OUT/$part.log" "$rc"
+}
+
+# follow_next: the oldest of them as a stage, from its beginning to its end
+follow_next() {
+	local name=${running[0]}
+
+	running=("${running[@]:1}")
+	stage "$name" follow "$name"
+	unset "pid[$name]"
+}
+
+follow_all() {
+	while ((${#running[@]})); do
+		follow_next
 	done
 	trap - EXIT
 }
 
-# replay LOG STATUS
-replay() {
-	cat "$1"
-	return "$2"
+follow() {
+	tail -n +1 -s 0.5 -f --pid="${pid[$1]}" "$OUT/$1.beside" | head -n -1
+	return "$(tail -n 1 "$OUT/$1.beside")"
 }
 
 # Where no kernel matters
@@ -141,12 +172,17 @@ host_stages() {
 main() {
 	local cell
 
-	stages=()
+	stages=() clones=()
 	take_lock "$OUT/lock"
 	"$VM_DIR/deps.sh"
 	[[ -n ${GUEST_ONLY:-} ]] || host_stages
 	for cell in $CELLS; do
 		cell "$cell"
+	done
+	follow_all
+	for cell in "${clones[@]}"; do
+		# shellcheck disable=SC2086 # two words
+		stage "clone-${cell/ /-}" clone_test $cell
 	done
 	[[ -z ${STYLE:-} ]] || stage style "$TOP_DIR/selftests/style.sh"
 	[[ -z ${STYLE:-} ]] || stage ciphers "$TOP_DIR/selftests/ciphers.sh"

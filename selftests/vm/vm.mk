@@ -28,7 +28,7 @@ demo:
 	@selftests/vm/demo.sh
 
 check:
-	@CELLS="$(CELLS)" CLANG=$(CLANG) STYLE=$(STYLE) selftests/vm/check.sh
+	@CELLS="$(CELLS)" JOBS=$(JOBS) CLANG=$(CLANG) STYLE=$(STYLE) selftests/vm/check.sh
 
 # All kernels and architectures, and clang
 matrix:
