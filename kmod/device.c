@@ -14,6 +14,8 @@
 #include <net/tcp.h>
 
 #include "compat.h"
+#include "control.h"
+#include "event.h"
 #include "mb.h"
 #include "peer.h"
 #include "record.h"
@@ -85,6 +87,7 @@ static void peer_forget_traffic(struct omerta_peer *peer)
 	omerta_peer_purge_stage(peer, OMERTA_DROP_TX_DROP_DOWN);
 	omerta_peer_forget_path(peer);
 	peer_forget_route(peer);
+	omerta_peer_stop_waiting(peer);
 }
 
 static void peer_kill_keys(struct omerta_peer *peer)
@@ -135,6 +138,11 @@ static int device_init(struct net_device *dev)
 	tun->df = OMERTA_DF_UNSET;
 	xa_init(&tun->peers);
 	omerta_allowedips_init(&tun->allowedips, &tun->lock);
+	spin_lock_init(&tun->endpoints_lock);
+	hash_init(tun->endpoints);
+	get_random_bytes(&tun->hash_key, sizeof(tun->hash_key));
+	tun->control.rate = OMERTA_CONTROL_RATE;
+	tun->control.source_rate = OMERTA_CONTROL_SOURCE_RATE;
 	init_llist_head(&tun->rx_done);
 	omerta_txq_init(tun, omerta_tx_help);
 	tun->drops = omerta_drops_alloc();
@@ -227,8 +235,12 @@ static void device_uninit(struct net_device *dev)
 
 	mutex_lock(&tun->lock);
 	tun->dying = true;
+	omerta_control_cut(tun);
 	omerta_peer_remove_all(tun);
 	mutex_unlock(&tun->lock);
+	/* One that could not be registered was never there. */
+	if (dev->reg_state == NETREG_UNREGISTERING)
+		omerta_event_device(dev, OMERTA_CMD_DEVICE_GONE_NTF);
 }
 
 static int device_change_mtu(struct net_device *dev, int mtu)
@@ -446,6 +458,10 @@ int omerta_device_configure(struct omerta_tunnel *tun,
 		WRITE_ONCE(tun->engine, config->engine);
 	if (has & BIT(OMERTA_A_DEVICE_CPUS))
 		omerta_pool_set_cpus(&tun->pool, config->cpus);
+	if (has & BIT(OMERTA_A_DEVICE_CONTROL_RATE))
+		WRITE_ONCE(tun->control.rate, config->control_rate);
+	if (has & BIT(OMERTA_A_DEVICE_CONTROL_SOURCE_RATE))
+		WRITE_ONCE(tun->control.source_rate, config->control_source_rate);
 	if (has & BIT(OMERTA_A_DEVICE_BATCH))
 		WRITE_ONCE(tun->batch, config->batch);
 	if (has & BIT(OMERTA_A_DEVICE_DF)) {
@@ -534,9 +550,12 @@ int __init omerta_device_init(void)
 	err = register_random_vmfork_notifier(&vm_notifier);
 	if (err)
 		goto err_pm;
-	err = register_pernet_device(&pernet_ops);
+	err = omerta_control_init();
 	if (err)
 		goto err_vm;
+	err = register_pernet_device(&pernet_ops);
+	if (err)
+		goto err_control;
 	err = rtnl_link_register(&link_ops);
 	if (err)
 		goto err_pernet;
@@ -544,6 +563,8 @@ int __init omerta_device_init(void)
 
 err_pernet:
 	unregister_pernet_device(&pernet_ops);
+err_control:
+	omerta_control_exit();
 err_vm:
 	unregister_random_vmfork_notifier(&vm_notifier);
 err_pm:
@@ -558,6 +579,7 @@ void omerta_device_exit(void)
 {
 	rtnl_link_unregister(&link_ops);
 	unregister_pernet_device(&pernet_ops);
+	omerta_control_exit();
 	unregister_random_vmfork_notifier(&vm_notifier);
 	unregister_pm_notifier(&pm_notifier);
 	/* Peers and keys are freed by RCU callbacks in our text. */

@@ -19,6 +19,8 @@
  * @engine: what seals and opens
  * @batch: small packets may share a record
  * @df: whether datagrams may be fragmented
+ * @control_rate: control datagrams from others than peers, a second
+ * @control_source_rate: those from one source, a second
  */
 struct omerta_device_config {
 	unsigned long has;
@@ -31,6 +33,8 @@ struct omerta_device_config {
 	const struct omerta_engine *engine;
 	bool batch;
 	u8 df;
+	u32 control_rate;
+	u32 control_source_rate;
 };
 
 int omerta_device_init(void);

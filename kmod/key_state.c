@@ -31,7 +31,7 @@
  */
 void omerta_key_tell(const struct omerta_key *key, u8 cmd, int limit)
 {
-	const struct omerta_event ev = {
+	const struct omerta_key_event ev = {
 		.cmd = cmd,
 		.peer_id = key->ring->peer_id,
 		.local_id = key->local_id,
@@ -39,7 +39,7 @@ void omerta_key_tell(const struct omerta_key *key, u8 cmd, int limit)
 		.limit = limit,
 	};
 
-	omerta_event_send(key->ring->dev, &ev);
+	omerta_event_key(key->ring->dev, &ev);
 }
 
 /**

@@ -390,11 +390,11 @@ bool omerta_keyring_confirmed(struct omerta_keyring *ring)
  */
 void omerta_keyring_needed(struct omerta_keyring *ring)
 {
-	const struct omerta_event ev = {
+	const struct omerta_key_event ev = {
 		.cmd = OMERTA_CMD_KEY_NEEDED_NTF,
 		.peer_id = ring->peer_id,
 		.limit = -1,
 	};
 
-	omerta_event_send(ring->dev, &ev);
+	omerta_event_key(ring->dev, &ev);
 }

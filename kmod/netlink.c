@@ -7,7 +7,9 @@
 #include <linux/netdevice.h>
 
 #include "compat.h"
+#include "control.h"
 #include "device.h"
+#include "event.h"
 #include "netlink_util.h"
 #include "tx.h"
 
@@ -16,6 +18,8 @@ static_assert((int)OMERTA_A_DEVICE_IFINDEX == (int)OMERTA_A_PEER_IFINDEX);
 static_assert((int)OMERTA_A_DEVICE_IFINDEX == (int)OMERTA_A_KEY_IFINDEX);
 static_assert((int)OMERTA_A_DEVICE_IFNAME == (int)OMERTA_A_PEER_IFNAME);
 static_assert((int)OMERTA_A_DEVICE_IFNAME == (int)OMERTA_A_KEY_IFNAME);
+static_assert((int)OMERTA_A_DEVICE_IFINDEX == (int)OMERTA_A_CONTROL_IFINDEX);
+static_assert((int)OMERTA_A_DEVICE_IFNAME == (int)OMERTA_A_CONTROL_IFNAME);
 
 /**
  * omerta_nl_tunnel_get() - find and lock the device of a request
@@ -151,14 +155,24 @@ static const struct genl_multicast_group mcgrps[] = {
  */
 int __init omerta_netlink_init(void)
 {
+	int err;
+
 	omerta_nl_family.mcgrps = mcgrps;
-	return genl_register_family(&omerta_nl_family);
+	err = genl_register_family(&omerta_nl_family);
+	if (!err)
+		omerta_event_open();
+	return err;
 }
 
 /**
  * omerta_netlink_exit() - unregister the family
+ *
+ * What happens to the devices after that is not told: its numbers may be another's.
  */
 void omerta_netlink_exit(void)
 {
+	omerta_event_close();
+	omerta_control_close();
+	synchronize_net();
 	genl_unregister_family(&omerta_nl_family);
 }

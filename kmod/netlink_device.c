@@ -8,13 +8,16 @@
 #include <net/rtnetlink.h>
 
 #include "compat.h"
+#include "control.h"
 #include "device.h"
 #include "mb.h"
 #include "netlink_util.h"
 #include "record.h"
 
 #define OUTER_SETTINGS	(BIT(OMERTA_A_DEVICE_LISTEN_PORT) | \
-			 BIT(OMERTA_A_DEVICE_FWMARK))
+			 BIT(OMERTA_A_DEVICE_FWMARK) | \
+			 BIT(OMERTA_A_DEVICE_CONTROL_RATE) | \
+			 BIT(OMERTA_A_DEVICE_CONTROL_SOURCE_RATE))
 
 static int parse_class(const struct genl_info *info, u8 *class)
 {
@@ -68,6 +71,22 @@ static int parse_engine(const struct genl_info *info,
 	return err;
 }
 
+static void parse_rates(struct nlattr **attrs,
+			struct omerta_device_config *config)
+{
+	struct nlattr *all = attrs[OMERTA_A_DEVICE_CONTROL_RATE];
+	struct nlattr *source = attrs[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE];
+
+	if (all) {
+		config->has |= BIT(OMERTA_A_DEVICE_CONTROL_RATE);
+		config->control_rate = nla_get_u32(all);
+	}
+	if (source) {
+		config->has |= BIT(OMERTA_A_DEVICE_CONTROL_SOURCE_RATE);
+		config->control_source_rate = nla_get_u32(source);
+	}
+}
+
 /* @config->cpus is allocated by the caller. */
 static int parse_config(const struct genl_info *info,
 			struct omerta_device_config *config)
@@ -92,6 +111,7 @@ static int parse_config(const struct genl_info *info,
 		config->batch = nla_get_u32(attrs[OMERTA_A_DEVICE_BATCH]);
 	if (attrs[OMERTA_A_DEVICE_DF])
 		config->df = nla_get_u32(attrs[OMERTA_A_DEVICE_DF]);
+	parse_rates(attrs, config);
 	if (attrs[OMERTA_A_DEVICE_CHUNK_SIZE]) {
 		err = parse_class(info, &config->class);
 		if (err)
@@ -278,8 +298,14 @@ static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun)
 	    nla_put_u32(msg, OMERTA_A_DEVICE_PEERS, tun->n_peers) ||
 	    fill_stats(msg, tun) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_MAX_MTU, dev->max_mtu) ||
-	    nla_put_string(msg, OMERTA_A_DEVICE_ENGINE, omerta_engine_name(tun->engine)))
+	    nla_put_string(msg, OMERTA_A_DEVICE_ENGINE,
+			   omerta_engine_name(tun->engine)) ||
+	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_RATE, tun->control.rate) ||
+	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_SOURCE_RATE,
+			tun->control.source_rate))
 		return -EMSGSIZE;
+	if (omerta_control_bound(tun, NULL))
+		return nla_put_flag(msg, OMERTA_A_DEVICE_CONTROL_BOUND);
 	return 0;
 }
 

@@ -17,6 +17,16 @@ static const struct netlink_range_validation omerta_a_device_chunk_size_range = 
 	.max	= 65536ULL,
 };
 
+static const struct netlink_range_validation omerta_a_device_control_rate_range = {
+	.min	= 1ULL,
+	.max	= 1000000ULL,
+};
+
+static const struct netlink_range_validation omerta_a_device_control_source_rate_range = {
+	.min	= 1ULL,
+	.max	= 1000000ULL,
+};
+
 /* Common nested types */
 const struct nla_policy omerta_allowed_ip_nl_policy[OMERTA_A_ALLOWED_IP_PEER_ID + 1] = {
 	[OMERTA_A_ALLOWED_IP_ADDR] = NLA_POLICY_MIN_LEN(4),
@@ -27,7 +37,7 @@ const struct nla_policy omerta_allowed_ip_nl_policy[OMERTA_A_ALLOWED_IP_PEER_ID 
 };
 
 /* OMERTA_CMD_DEVICE_NEW - do */
-static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_ENGINE + 1] = {
+static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
@@ -39,6 +49,8 @@ static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_ENGIN
 	[OMERTA_A_DEVICE_BATCH] = NLA_POLICY_MAX(NLA_U32, 1),
 	[OMERTA_A_DEVICE_DF] = NLA_POLICY_MAX(NLA_U32, 2),
 	[OMERTA_A_DEVICE_ENGINE] = { .type = NLA_NUL_STRING, .len = OMERTA_ENGINE_LEN, },
+	[OMERTA_A_DEVICE_CONTROL_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_rate_range),
+	[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_source_rate_range),
 };
 
 /* OMERTA_CMD_DEVICE_DEL - do */
@@ -48,7 +60,7 @@ static const struct nla_policy omerta_device_del_nl_policy[OMERTA_A_DEVICE_IFNAM
 };
 
 /* OMERTA_CMD_DEVICE_SET - do */
-static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_ENGINE + 1] = {
+static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
@@ -60,6 +72,8 @@ static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_ENGIN
 	[OMERTA_A_DEVICE_BATCH] = NLA_POLICY_MAX(NLA_U32, 1),
 	[OMERTA_A_DEVICE_DF] = NLA_POLICY_MAX(NLA_U32, 2),
 	[OMERTA_A_DEVICE_ENGINE] = { .type = NLA_NUL_STRING, .len = OMERTA_ENGINE_LEN, },
+	[OMERTA_A_DEVICE_CONTROL_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_rate_range),
+	[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_source_rate_range),
 };
 
 /* OMERTA_CMD_DEVICE_GET - do */
@@ -173,13 +187,36 @@ static const struct nla_policy omerta_key_get_nl_policy[OMERTA_A_KEY_IFNAME + 1]
 	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
 };
 
+/* OMERTA_CMD_CONTROL_BIND - do */
+static const struct nla_policy omerta_control_bind_nl_policy[OMERTA_A_CONTROL_IFNAME + 1] = {
+	[OMERTA_A_CONTROL_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
+	[OMERTA_A_CONTROL_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+};
+
+/* OMERTA_CMD_CONTROL_UNBIND - do */
+static const struct nla_policy omerta_control_unbind_nl_policy[OMERTA_A_CONTROL_IFNAME + 1] = {
+	[OMERTA_A_CONTROL_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
+	[OMERTA_A_CONTROL_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+};
+
+/* OMERTA_CMD_CONTROL_SEND - do */
+static const struct nla_policy omerta_control_send_nl_policy[OMERTA_A_CONTROL_DATA + 1] = {
+	[OMERTA_A_CONTROL_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
+	[OMERTA_A_CONTROL_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_CONTROL_ENDPOINT_ADDR] = NLA_POLICY_MIN_LEN(4),
+	[OMERTA_A_CONTROL_ENDPOINT_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[OMERTA_A_CONTROL_ENDPOINT_SCOPE] = { .type = NLA_U32, },
+	[OMERTA_A_CONTROL_LOCAL_ADDR] = NLA_POLICY_MIN_LEN(4),
+	[OMERTA_A_CONTROL_DATA] = NLA_POLICY_MIN_LEN(4),
+};
+
 /* Ops table for omerta */
 static const struct genl_split_ops omerta_nl_ops[] = {
 	{
 		.cmd		= OMERTA_CMD_DEVICE_NEW,
 		.doit		= omerta_nl_device_new_doit,
 		.policy		= omerta_device_new_nl_policy,
-		.maxattr	= OMERTA_A_DEVICE_ENGINE,
+		.maxattr	= OMERTA_A_DEVICE_CONTROL_SOURCE_RATE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -193,7 +230,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_DEVICE_SET,
 		.doit		= omerta_nl_device_set_doit,
 		.policy		= omerta_device_set_nl_policy,
-		.maxattr	= OMERTA_A_DEVICE_ENGINE,
+		.maxattr	= OMERTA_A_DEVICE_CONTROL_SOURCE_RATE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -284,6 +321,27 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.policy		= omerta_key_get_nl_policy,
 		.maxattr	= OMERTA_A_KEY_IFNAME,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= OMERTA_CMD_CONTROL_BIND,
+		.doit		= omerta_nl_control_bind_doit,
+		.policy		= omerta_control_bind_nl_policy,
+		.maxattr	= OMERTA_A_CONTROL_IFNAME,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= OMERTA_CMD_CONTROL_UNBIND,
+		.doit		= omerta_nl_control_unbind_doit,
+		.policy		= omerta_control_unbind_nl_policy,
+		.maxattr	= OMERTA_A_CONTROL_IFNAME,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= OMERTA_CMD_CONTROL_SEND,
+		.doit		= omerta_nl_control_send_doit,
+		.policy		= omerta_control_send_nl_policy,
+		.maxattr	= OMERTA_A_CONTROL_DATA,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 };
 

@@ -33,6 +33,9 @@ int omerta_nl_key_activate_doit(struct sk_buff *skb, struct genl_info *info);
 int omerta_nl_key_retire_doit(struct sk_buff *skb, struct genl_info *info);
 int omerta_nl_key_del_doit(struct sk_buff *skb, struct genl_info *info);
 int omerta_nl_key_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int omerta_nl_control_bind_doit(struct sk_buff *skb, struct genl_info *info);
+int omerta_nl_control_unbind_doit(struct sk_buff *skb, struct genl_info *info);
+int omerta_nl_control_send_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	OMERTA_NLGRP_EVENTS,

@@ -2,10 +2,8 @@
 /*
  * Requests about peers and their prefixes.
  */
-#include <linux/inet.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
-#include <net/ipv6.h>
 
 #include "compat.h"
 #include "netlink_util.h"
@@ -39,78 +37,6 @@ struct peer_change {
 	unsigned int n_changes;
 	struct list_head spare;
 };
-
-static int parse_addr4(const struct genl_info *info,
-		       struct omerta_endpoint *ep)
-{
-	struct nlattr *addr = info->attrs[OMERTA_A_PEER_ENDPOINT_ADDR];
-
-	ep->family = AF_INET;
-	ep->addr4 = nla_get_in_addr(addr);
-	if (info->attrs[OMERTA_A_PEER_ENDPOINT_SCOPE]) {
-		NL_SET_ERR_MSG_ATTR(info->extack,
-				    info->attrs[OMERTA_A_PEER_ENDPOINT_SCOPE],
-				    "endpoint-scope goes with a link-local IPv6 address only");
-		return -EINVAL;
-	}
-	if (ipv4_is_zeronet(ep->addr4) || ipv4_is_multicast(ep->addr4) ||
-	    ipv4_is_lbcast(ep->addr4)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, addr,
-				    "endpoint-addr must be a unicast address");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int parse_addr6(const struct genl_info *info,
-		       struct omerta_endpoint *ep)
-{
-	struct nlattr *addr = info->attrs[OMERTA_A_PEER_ENDPOINT_ADDR];
-	struct nlattr *scope = info->attrs[OMERTA_A_PEER_ENDPOINT_SCOPE];
-	bool local;
-
-	ep->family = AF_INET6;
-	ep->addr6 = nla_get_in6_addr(addr);
-	if (ipv6_addr_any(&ep->addr6) || ipv6_addr_is_multicast(&ep->addr6) ||
-	    ipv6_addr_v4mapped(&ep->addr6)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, addr,
-				    "endpoint-addr must be a unicast address, IPv4 ones as 4 bytes");
-		return -EINVAL;
-	}
-	local = ipv6_addr_type(&ep->addr6) & IPV6_ADDR_LINKLOCAL;
-	if (local != !!scope) {
-		NL_SET_ERR_MSG_ATTR(info->extack, addr,
-				    "endpoint-scope goes with a link-local IPv6 address, and with no other");
-		return -EINVAL;
-	}
-	ep->scope = scope ? nla_get_u32(scope) : 0;
-	return 0;
-}
-
-static int parse_endpoint(const struct genl_info *info,
-			  struct peer_change *change)
-{
-	struct nlattr *addr = info->attrs[OMERTA_A_PEER_ENDPOINT_ADDR];
-	struct nlattr *port = info->attrs[OMERTA_A_PEER_ENDPOINT_PORT];
-
-	if (!addr && !port && !info->attrs[OMERTA_A_PEER_ENDPOINT_SCOPE])
-		return 0;
-	if (!addr || !port) {
-		NL_SET_ERR_MSG(info->extack, "endpoint-addr and endpoint-port go together");
-		return -EINVAL;
-	}
-	change->has_endpoint = true;
-	change->endpoint.port = htons(nla_get_u16(port));
-	switch (nla_len(addr)) {
-	case sizeof(struct in_addr):
-		return parse_addr4(info, &change->endpoint);
-	case sizeof(struct in6_addr):
-		return parse_addr6(info, &change->endpoint);
-	}
-	NL_SET_ERR_MSG_ATTR(info->extack, addr,
-			    "endpoint-addr must have 4 or 16 bytes");
-	return -EINVAL;
-}
 
 static int parse_prefix(struct nlattr *nest, struct prefix_change *change,
 			struct netlink_ext_ack *extack)
@@ -237,8 +163,10 @@ static int parse_change(struct sk_buff *skb, const struct genl_info *info,
 	INIT_LIST_HEAD(&change->spare);
 	change->replace = flags && nla_get_u32(flags) &
 				   OMERTA_PEER_FLAGS_REPLACE_ALLOWED_IPS;
-	err = parse_endpoint(info, change);
-	if (!err && change->has_endpoint)
+	err = omerta_endpoint_parse(info, OMERTA_A_PEER_ENDPOINT_ADDR,
+				    &change->endpoint);
+	change->has_endpoint = err > 0;
+	if (err > 0)
 		err = omerta_nl_outer_capable(skb, info, tun);
 	if (!err)
 		err = parse_prefixes(info, change);
@@ -383,29 +311,11 @@ int omerta_nl_peer_del_doit(struct sk_buff *skb, struct genl_info *info)
 static int fill_endpoint(struct sk_buff *msg, struct omerta_peer *peer)
 {
 	struct omerta_endpoint ep;
-	int err;
 
 	spin_lock_bh(&peer->endpoint_lock);
 	ep = peer->endpoint;
 	spin_unlock_bh(&peer->endpoint_lock);
-
-	switch (ep.family) {
-	case AF_INET:
-		err = nla_put_in_addr(msg, OMERTA_A_PEER_ENDPOINT_ADDR,
-				      ep.addr4);
-		break;
-	case AF_INET6:
-		err = nla_put_in6_addr(msg, OMERTA_A_PEER_ENDPOINT_ADDR,
-				       &ep.addr6);
-		if (!err && ep.scope)
-			err = nla_put_u32(msg, OMERTA_A_PEER_ENDPOINT_SCOPE,
-					  ep.scope);
-		break;
-	default:
-		return 0;
-	}
-	return err ?: nla_put_u16(msg, OMERTA_A_PEER_ENDPOINT_PORT,
-				  ntohs(ep.port));
+	return omerta_endpoint_put(msg, OMERTA_A_PEER_ENDPOINT_ADDR, &ep);
 }
 
 static int fill_stats(struct sk_buff *msg, struct omerta_peer *peer)
@@ -459,6 +369,8 @@ static int fill_peer(struct sk_buff *msg, struct omerta_peer *peer)
 	if (fill_endpoint(msg, peer) || fill_stats(msg, peer) ||
 	    put_rx_age(msg, peer) || put_path_mtu(msg, peer))
 		return -EMSGSIZE;
+	if (READ_ONCE(peer->silent_since))
+		return nla_put_flag(msg, OMERTA_A_PEER_SILENT);
 	return 0;
 }
 

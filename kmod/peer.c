@@ -12,6 +12,7 @@
 #include <net/ipv6.h>
 
 #include "compat.h"
+#include "event.h"
 #include "record.h"
 
 static int peer_link(struct omerta_peer *peer, struct netlink_ext_ack *extack)
@@ -73,6 +74,7 @@ struct omerta_peer *omerta_peer_create(struct omerta_tunnel *tun, u32 id,
 	INIT_WORK(&peer->tx_work, tx_work);
 	timer_setup(&peer->timer, timer, 0);
 	peer->tx_last = jiffies;
+	peer->tell_moved_at = jiffies;
 	peer->path_mtu = OMERTA_PATH_UNKNOWN;
 
 	err = peer_link(peer, extack);
@@ -173,6 +175,20 @@ void omerta_peer_forget_path(struct omerta_peer *peer)
 	spin_unlock_bh(&peer->tx_lock);
 }
 
+/* Let the device find a peer where it is now; a dead one nowhere. */
+static void rehash(struct omerta_peer *peer)
+{
+	struct omerta_tunnel *tun = peer->tun;
+
+	spin_lock_bh(&tun->endpoints_lock);
+	if (hash_hashed(&peer->endpoint_node))
+		hash_del(&peer->endpoint_node);
+	if (!READ_ONCE(peer->dead))
+		hash_add(tun->endpoints, &peer->endpoint_node,
+			 omerta_endpoint_hash(&peer->endpoint, &tun->hash_key));
+	spin_unlock_bh(&tun->endpoints_lock);
+}
+
 /* Unlink: xmit, NAPI, timer and workers may have found the peer before. */
 static void peer_unlink(struct omerta_peer *peer)
 {
@@ -184,6 +200,7 @@ static void peer_unlink(struct omerta_peer *peer)
 	tun->n_peers--;
 	omerta_allowedips_remove_all(&tun->allowedips, &peer->allowed);
 	WRITE_ONCE(peer->dead, true);
+	rehash(peer);
 	omerta_keyring_clear(&peer->ring);
 }
 
@@ -285,33 +302,122 @@ bool omerta_peer_owns_src(struct omerta_peer *peer, const struct sk_buff *skb)
 					(void *)&ip_hdr(skb)->saddr) == peer;
 }
 
-static bool same_endpoint(const struct omerta_endpoint *a,
-			  const struct omerta_endpoint *b)
+/**
+ * omerta_peer_by_endpoint() - find a peer that a datagram may come from
+ * @tun: the device
+ * @endpoint: where it came from; our address does not matter
+ *
+ * Context: BH off, inside an RCU read-side section.
+ * Return: the peer, valid until the section ends, or NULL. Of several in one place,
+ * any.
+ */
+struct omerta_peer *omerta_peer_by_endpoint(struct omerta_tunnel *tun,
+					    const struct omerta_endpoint *endpoint)
 {
-	if (a->family != b->family || a->port != b->port ||
-	    a->scope != b->scope)
-		return false;
-	if (a->family == AF_INET)
-		return a->addr4 == b->addr4 && a->src4 == b->src4;
-	return ipv6_addr_equal(&a->addr6, &b->addr6) &&
-	       ipv6_addr_equal(&a->src6, &b->src6);
+	u32 hash = omerta_endpoint_hash(endpoint, &tun->hash_key);
+	struct omerta_peer *peer, *found = NULL;
+
+	spin_lock(&tun->endpoints_lock);
+	hash_for_each_possible(tun->endpoints, peer, endpoint_node, hash) {
+		/* It is changed under its own lock, too: a wrong answer is harmless. */
+		if (data_race(omerta_endpoint_remote_equal(&peer->endpoint,
+							   endpoint))) {
+			found = peer;
+			break;
+		}
+	}
+	spin_unlock(&tun->endpoints_lock);
+	return found;
+}
+
+static void set_endpoint(struct omerta_peer *peer,
+			 const struct omerta_endpoint *endpoint, bool tell)
+{
+	bool moved;
+
+	/* Changed by few and seldom: look before taking the lock. */
+	if (data_race(omerta_endpoint_equal(&peer->endpoint, endpoint)))
+		return;
+	spin_lock_bh(&peer->endpoint_lock);
+	moved = !omerta_endpoint_remote_equal(&peer->endpoint, endpoint);
+	peer->endpoint = *endpoint;
+	dst_cache_reset(&peer->cache);
+	if (moved) {
+		rehash(peer);
+		WRITE_ONCE(peer->moved, tell);
+	}
+	spin_unlock_bh(&peer->endpoint_lock);
+	if (moved && tell)
+		omerta_peer_due(peer, jiffies);
 }
 
 /**
- * omerta_peer_set_endpoint() - let a peer be somewhere else
+ * omerta_peer_set_endpoint() - say where a peer is
  * @peer: the peer
- * @endpoint: where it is now
+ * @endpoint: where it is
  *
  * Context: any but hard interrupt.
  */
 void omerta_peer_set_endpoint(struct omerta_peer *peer,
 			      const struct omerta_endpoint *endpoint)
 {
-	/* Changed by few and seldom: look before taking the lock. */
-	if (data_race(same_endpoint(&peer->endpoint, endpoint)))
+	set_endpoint(peer, endpoint, false);
+}
+
+/**
+ * omerta_peer_move() - see where a peer is, and have listeners told if that is new
+ * @peer: the peer
+ * @endpoint: where an authentic record came from
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_move(struct omerta_peer *peer,
+		      const struct omerta_endpoint *endpoint)
+{
+	set_endpoint(peer, endpoint, true);
+}
+
+/**
+ * omerta_peer_sent() - a peer was sent what it should answer in some way
+ * @peer: the peer
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_sent(struct omerta_peer *peer)
+{
+	if (READ_ONCE(peer->waiting_since))
 		return;
-	spin_lock_bh(&peer->endpoint_lock);
-	peer->endpoint = *endpoint;
-	dst_cache_reset(&peer->cache);
-	spin_unlock_bh(&peer->endpoint_lock);
+	if (!cmpxchg(&peer->waiting_since, 0, jiffies | 1))
+		omerta_peer_due(peer, jiffies + OMERTA_SILENCE);
+}
+
+/**
+ * omerta_peer_heard() - something authentic came from a peer
+ * @peer: the peer
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_heard(struct omerta_peer *peer)
+{
+	if (!READ_ONCE(peer->waiting_since))
+		return;
+	/* A full barrier: the timer writes the one, then looks at the other. */
+	xchg(&peer->waiting_since, 0);
+	if (unlikely(READ_ONCE(peer->silent_since)))
+		omerta_peer_due(peer, jiffies);
+}
+
+/**
+ * omerta_peer_stop_waiting() - expect no answer from a peer that may still answer
+ * @peer: the peer
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_stop_waiting(struct omerta_peer *peer)
+{
+	unsigned long since = READ_ONCE(peer->waiting_since);
+
+	/* Who is known to be silent stays so until something comes. */
+	if (since != READ_ONCE(peer->silent_since))
+		cmpxchg(&peer->waiting_since, since, 0);
 }

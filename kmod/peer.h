@@ -2,8 +2,6 @@
 #ifndef _OMERTA_PEER_H
 #define _OMERTA_PEER_H
 
-#include <linux/in.h>
-#include <linux/in6.h>
 #include <linux/list.h>
 #include <linux/refcount.h>
 #include <linux/skbuff.h>
@@ -11,37 +9,17 @@
 #include <linux/workqueue.h>
 #include <net/dst_cache.h>
 
+#include "endpoint.h"
 #include "keys.h"
 #include "tunnel.h"
-
-/**
- * struct omerta_endpoint - where a peer's datagrams go and come from
- * @family: AF_INET or AF_INET6, AF_UNSPEC if there is no endpoint
- * @port: the peer's UDP port
- * @addr4: the peer's IPv4 address
- * @addr6: the peer's IPv6 address
- * @src4: our address that the peer sent to, 0 if not known
- * @src6: our address that the peer sent to, :: if not known
- * @scope: interface of a link-local @addr6, else 0
- */
-struct omerta_endpoint {
-	sa_family_t family;
-	__be16 port;
-	union {
-		__be32 addr4;
-		struct in6_addr addr6;
-	};
-	union {
-		__be32 src4;
-		struct in6_addr src6;
-	};
-	int scope;
-};
 
 #define OMERTA_PATH_UNKNOWN	U32_MAX
 
 /* In struct omerta_peer's flags: somebody sends what is done. */
 #define OMERTA_PEER_SENDING	0
+
+/* After so long without an answer a peer is silent. */
+#define OMERTA_SILENCE		(15 * HZ)
 
 /**
  * struct omerta_peer - the other end
@@ -77,6 +55,15 @@ struct omerta_endpoint {
  * @confirm_left: how often an empty record is still sent for the active key
  * @confirm_at: jiffies of the next such record
  * @rx_last: boot time in ns of the last authentic record, 0 for never
+ * @waiting_since: jiffies, and 1, of the first data that it was sent since something
+ *		   authentic came from it, else 0; see omerta_peer_sent()
+ * @silent_since: @waiting_since of the silence that listeners know of, 0 if they know
+ *		  that it is alive; written by the timer
+ * @moved: listeners do not know @endpoint yet; lock: @endpoint_lock, read without
+ * @tell_moved_at: jiffies at which they are told next; the timer's
+ * @endpoint_node: member of the device's table, if there is an endpoint; lock: the
+ *		   table's
+ * @control: of the limit on its control datagrams; the device's NAPI only
  * @stats: statistics
  * @gone: while it is being removed; lock: the device's
  * @rcu: for the deferred free
@@ -113,6 +100,12 @@ struct omerta_peer {
 	unsigned int confirm_left;
 	unsigned long confirm_at;
 	u64 rx_last;
+	unsigned long waiting_since;
+	unsigned long silent_since;
+	bool moved;
+	unsigned long tell_moved_at;
+	struct hlist_node endpoint_node;
+	u64 control;
 	struct omerta_peer_stats __percpu *stats;
 	struct list_head gone;
 	struct rcu_head rcu;
@@ -131,8 +124,15 @@ struct omerta_peer *omerta_peer_by_addr(struct omerta_tunnel *tun, bool v6,
 struct omerta_peer *omerta_peer_by_dst(struct omerta_tunnel *tun,
 				       const struct sk_buff *skb);
 bool omerta_peer_owns_src(struct omerta_peer *peer, const struct sk_buff *skb);
+struct omerta_peer *omerta_peer_by_endpoint(struct omerta_tunnel *tun,
+					    const struct omerta_endpoint *endpoint);
 void omerta_peer_set_endpoint(struct omerta_peer *peer,
 			      const struct omerta_endpoint *endpoint);
+void omerta_peer_move(struct omerta_peer *peer,
+		      const struct omerta_endpoint *endpoint);
+void omerta_peer_sent(struct omerta_peer *peer);
+void omerta_peer_heard(struct omerta_peer *peer);
+void omerta_peer_stop_waiting(struct omerta_peer *peer);
 void omerta_peer_see_path(struct omerta_peer *peer, u32 room);
 void omerta_peer_forget_path(struct omerta_peer *peer);
 void omerta_peer_purge_stage(struct omerta_peer *peer, enum omerta_drop reason);

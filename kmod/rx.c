@@ -12,6 +12,7 @@
 
 #include "buf.h"
 #include "compat.h"
+#include "control.h"
 #include "peer.h"
 #include "record.h"
 #include "rx_burst.h"
@@ -23,8 +24,6 @@
 #define ANSWER_TIME	(10 * HZ)
 /* Bursts that are not committed, for all peers of a device. */
 #define INFLIGHT_MAX	256
-
-#define NO_REASON	(-1)
 
 static struct omerta_rx_burst *burst_of(struct omerta_job *job)
 {
@@ -128,8 +127,9 @@ static void note_burst(struct omerta_rx_burst *burst, u32 records, u32 bytes,
 
 	omerta_peer_stats_rx(peer->stats, 0, 0, records, bytes);
 	WRITE_ONCE(peer->rx_last, ktime_get_coarse_boottime_ns());
+	omerta_peer_heard(peer);
 	if (newest)
-		omerta_peer_set_endpoint(peer, &burst->from);
+		omerta_peer_move(peer, &burst->from);
 }
 
 /* The only record of a burst is through. */
@@ -162,7 +162,7 @@ static void commit(struct omerta_rx_burst *burst)
 			bytes += omerta_rx_layout(burst, i)->wire_len;
 			newest |= fresh == OMERTA_FRESH_NEWEST;
 		}
-		if (unlikely(burst->rec[i].why != NO_REASON))
+		if (unlikely(burst->rec[i].why != OMERTA_NO_DROP))
 			omerta_drop(tun->drops, NULL, burst->rec[i].why);
 	}
 	if (!records)
@@ -205,23 +205,6 @@ static int take_done(struct omerta_tunnel *tun, bool drop)
 		n++;
 	}
 	return n;
-}
-
-/* Why a datagram that is no good data record is dropped. */
-static enum omerta_drop no_record(const u8 *p, u32 len)
-{
-	u8 type;
-
-	if (len <= OMERTA_MAGIC_LEN || memcmp(p, OMERTA_MAGIC, OMERTA_MAGIC_LEN))
-		return OMERTA_DROP_RX_DROP_TYPE;
-	type = p[OMERTA_MAGIC_LEN];
-	if (type == OMERTA_TYPE_MESH || (type >= OMERTA_TYPE_CONTROL &&
-					 type <= OMERTA_TYPE_CONTROL_LAST))
-		return OMERTA_DROP_RX_DROP_CONTROL;
-	if (type >= OMERTA_TYPE_DATA &&
-	    type < OMERTA_TYPE_DATA + OMERTA_CHUNK_CLASSES)
-		return OMERTA_DROP_RX_DROP_MALFORMED;
-	return OMERTA_DROP_RX_DROP_TYPE;
 }
 
 /* Open a burst here, and commit what can be. */
@@ -317,12 +300,14 @@ static void close_burst(struct omerta_tunnel *tun,
  * struct datagram - where and how a record came
  * @skb: what it lies in
  * @from: source
+ * @iif: interface that it came in by
  * @dsfield: DSCP and ECN
  * @room: how many records a burst that begins with it should have room for
  */
 struct datagram {
 	struct sk_buff *skb;
 	struct omerta_endpoint from;
+	int iif;
 	u8 dsfield;
 	unsigned int room;
 };
@@ -395,7 +380,7 @@ static void add_record(struct omerta_rx_burst *burst, const struct datagram *d,
 	memset(rec, 0, sizeof(*rec));
 	rec->wire = wire;
 	rec->counter = counter;
-	rec->why = NO_REASON;
+	rec->why = OMERTA_NO_DROP;
 	/* The burst needs the datagrams until it is opened. */
 	if (!n || burst->outer != d->skb) {
 		rec->outer = skb_get(d->skb);
@@ -405,6 +390,19 @@ static void add_record(struct omerta_rx_burst *burst, const struct datagram *d,
 		burst->layout = *l;
 	burst->last = *l;
 	burst->ended = l->wire_len < burst->layout.wire_len;
+}
+
+/* What becomes of a datagram that is no good data record: what it is dropped for. */
+static int no_record(struct omerta_tunnel *tun, const struct datagram *d,
+		     const u8 *p, u32 len)
+{
+	if (omerta_control_is(p, len))
+		return omerta_control_recv(tun, d->iif, &d->from, p, len);
+	if (len > OMERTA_MAGIC_LEN && !memcmp(p, OMERTA_MAGIC, OMERTA_MAGIC_LEN) &&
+	    p[OMERTA_MAGIC_LEN] >= OMERTA_TYPE_DATA &&
+	    p[OMERTA_MAGIC_LEN] < OMERTA_TYPE_DATA + OMERTA_CHUNK_CLASSES)
+		return OMERTA_DROP_RX_DROP_MALFORMED;
+	return OMERTA_DROP_RX_DROP_TYPE;
 }
 
 /*
@@ -422,7 +420,7 @@ static int receive_record(struct omerta_tunnel *tun,
 	int why;
 
 	if (len < OMERTA_HDR_LEN || omerta_record_parse(&l, wire, len))
-		return no_record(wire, len);
+		return no_record(tun, d, wire, len);
 	key_id = le32_to_cpu(hdr->key_id);
 	counter = le64_to_cpu(hdr->counter);
 	if (!may_follow(*open, d, &l, key_id)) {
@@ -435,7 +433,7 @@ static int receive_record(struct omerta_tunnel *tun,
 	if (omerta_replay_too_old(&(*open)->key->replay, counter))
 		return OMERTA_DROP_RX_DROP_REPLAY;
 	add_record(*open, d, &l, wire, counter);
-	return NO_REASON;
+	return OMERTA_NO_DROP;
 }
 
 /* Whether each datagram that an skb stands for is contiguous in memory. */
@@ -494,7 +492,7 @@ static void receive_pieces(struct omerta_tunnel *tun,
 		for (; len; len -= n, data += n, done += n) {
 			n = min(len, size);
 			why = receive_record(tun, open, d, data, n);
-			if (unlikely(why != NO_REASON))
+			if (unlikely(why != OMERTA_NO_DROP))
 				omerta_drop(tun->drops, NULL, why);
 		}
 	}
@@ -509,6 +507,7 @@ static unsigned int receive(struct omerta_tunnel *tun,
 	unsigned int n = max(1U, DIV_ROUND_UP(skb->len, size));
 	struct datagram d = {
 		.skb = skb,
+		.iif = skb->skb_iif,
 		.dsfield = omerta_udp_dsfield(skb),
 		.room = more ? OMERTA_RX_BURST_MAX :
 			       min_t(u32, n, OMERTA_RX_BURST_MAX),

@@ -10,6 +10,7 @@
 #include <linux/timekeeping.h>
 
 #include "compat.h"
+#include "event.h"
 #include "tx.h"
 
 /* How often an empty record asks for the confirmation of a key. */
@@ -26,6 +27,51 @@ static void run_keys(struct omerta_peer *peer)
 		return;
 	wait = due > now ? nsecs_to_jiffies64(due - now) : 0;
 	omerta_peer_due(peer, jiffies + 1 + min_t(u64, wait, LOOK_AGAIN));
+}
+
+/* Tell where a peer went, not more often than once a second. */
+static void run_moved(struct omerta_peer *peer)
+{
+	struct omerta_endpoint to;
+
+	if (!READ_ONCE(peer->moved))
+		return;
+	if (time_before(jiffies, peer->tell_moved_at)) {
+		omerta_peer_due(peer, peer->tell_moved_at);
+		return;
+	}
+	peer->tell_moved_at = jiffies + HZ;
+	spin_lock_bh(&peer->endpoint_lock);
+	WRITE_ONCE(peer->moved, false);
+	to = peer->endpoint;
+	spin_unlock_bh(&peer->endpoint_lock);
+	omerta_event_peer(peer->tun->dev, OMERTA_CMD_PEER_ENDPOINT_NTF, peer->id,
+			  &to);
+}
+
+/* Only the timer tells of silence and of its end, so in this order. */
+static void run_contact(struct omerta_peer *peer)
+{
+	unsigned long since = READ_ONCE(peer->waiting_since);
+
+	if (peer->silent_since && peer->silent_since != since) {
+		WRITE_ONCE(peer->silent_since, 0);
+		omerta_event_peer(peer->tun->dev, OMERTA_CMD_PEER_ALIVE_NTF,
+				  peer->id, NULL);
+	}
+	if (!since || since == peer->silent_since)
+		return;
+	if (time_before(jiffies, since + OMERTA_SILENCE)) {
+		omerta_peer_due(peer, since + OMERTA_SILENCE);
+		return;
+	}
+	omerta_event_peer(peer->tun->dev, OMERTA_CMD_PEER_SILENT_NTF, peer->id,
+			  NULL);
+	WRITE_ONCE(peer->silent_since, since);
+	/* Pairs with omerta_peer_heard(): one of us sees what the other wrote. */
+	smp_mb();
+	if (READ_ONCE(peer->waiting_since) != since)
+		omerta_peer_due(peer, jiffies);
 }
 
 static void run_confirm(struct omerta_peer *peer)
@@ -64,7 +110,9 @@ static void run_keepalive(struct omerta_peer *peer)
 	if (!interval)
 		return;
 	if (time_after_eq(jiffies, at)) {
-		omerta_tx_keepalive(peer);
+		/* It counts as traffic: the tunnel is to be there. */
+		if (!omerta_tx_keepalive(peer))
+			omerta_keyring_needed(&peer->ring);
 		at = jiffies + interval;
 	}
 	omerta_peer_due(peer, at);
@@ -84,11 +132,13 @@ void omerta_timers_run(struct timer_list *t)
 	if (READ_ONCE(peer->dead))
 		goto out;
 	run_keys(peer);
+	run_moved(peer);
 	if (!netif_running(peer->tun->dev))
 		goto out;
 	omerta_tx_retry(peer);
 	run_confirm(peer);
 	run_answer(peer);
+	run_contact(peer);
 	run_keepalive(peer);
 out:
 	rcu_read_unlock();

@@ -2,10 +2,12 @@
 #ifndef _OMERTA_TUNNEL_H
 #define _OMERTA_TUNNEL_H
 
+#include <linux/hashtable.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/rhashtable.h>
+#include <linux/siphash.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 
@@ -19,6 +21,7 @@
 
 enum omerta_family { OMERTA_V4, OMERTA_V6, OMERTA_FAMILIES };
 
+struct omerta_binding;
 struct omerta_engine;
 struct omerta_peer;
 
@@ -39,6 +42,25 @@ struct omerta_bunch {
 	bool df;
 	unsigned int n;
 	struct sk_buff *skb[OMERTA_BUNCH_MAX];
+};
+
+#define OMERTA_ENDPOINT_BITS	8
+#define OMERTA_CONTROL_SITES	512
+
+/**
+ * struct omerta_control - control datagrams on their way to user space
+ * @bound: the socket that takes them, NULL for none; see control.c
+ * @rate: of those from others than peers, a second; lock: the device's, read without
+ * @source_rate: of those from one source, a second; likewise
+ * @others: of the limit on all others; @napi only
+ * @site: of the limits on their sources, by hash; @napi only
+ */
+struct omerta_control {
+	struct omerta_binding __rcu *bound;
+	u32 rate;
+	u32 source_rate;
+	u64 others;
+	u64 site[OMERTA_CONTROL_SITES];
 };
 
 /**
@@ -62,6 +84,10 @@ struct omerta_bunch {
  * @n_peers: number of peers; lock: @lock
  * @keys: by local id; changed under the peers' ring locks
  * @allowedips: by inner address; lock: @lock
+ * @endpoints_lock: of @endpoints; taken inside a peer's endpoint_lock, BH off
+ * @endpoints: peers by where they are
+ * @hash_key: secret, constant
+ * @control: control datagrams
  * @napi: receives, commits and delivers
  * @rx_done: bursts of which the last chunk has been opened
  * @rx_inflight: bursts that are not committed; @napi only
@@ -94,6 +120,10 @@ struct omerta_tunnel {
 	unsigned int n_peers;
 	struct rhashtable keys;
 	struct omerta_allowedips allowedips;
+	spinlock_t endpoints_lock; /* of @endpoints */
+	DECLARE_HASHTABLE(endpoints, OMERTA_ENDPOINT_BITS);
+	siphash_aligned_key_t hash_key;
+	struct omerta_control control;
 	struct napi_struct napi;
 	struct llist_head rx_done;
 	unsigned int rx_inflight;

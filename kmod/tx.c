@@ -421,17 +421,22 @@ void omerta_tx_retry(struct omerta_peer *peer)
  * @peer: the peer
  *
  * Context: BH off, inside an RCU read-side section.
+ * Return: false if there is no key to send it under.
  */
-void omerta_tx_keepalive(struct omerta_peer *peer)
+bool omerta_tx_keepalive(struct omerta_peer *peer)
 {
 	struct omerta_jobs jobs = {};
+	bool no_key;
 	int err;
 
 	spin_lock_bh(&peer->tx_lock);
 	err = stage(peer, NULL, &jobs);
+	no_key = err == -EAGAIN &&
+		 peer->stage_why == OMERTA_DROP_TX_DROP_NO_KEY;
 	spin_unlock_bh(&peer->tx_lock);
 	if (!err)
 		seal(peer->tun, &jobs);
+	return !no_key;
 }
 
 static bool valid_ip(struct sk_buff *skb)

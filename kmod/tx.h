@@ -13,7 +13,7 @@ netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev);
 void omerta_tx_help(struct work_struct *work);
 void omerta_tx_flush(struct omerta_peer *peer);
 void omerta_tx_retry(struct omerta_peer *peer);
-void omerta_tx_keepalive(struct omerta_peer *peer);
+bool omerta_tx_keepalive(struct omerta_peer *peer);
 void omerta_tx_work(struct work_struct *work);
 void omerta_tx_purge(struct omerta_tunnel *tun);
 

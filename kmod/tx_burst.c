@@ -13,9 +13,6 @@
 
 #include "compat.h"
 
-#define HEADROOM	(LL_MAX_HEADER + sizeof(struct ipv6hdr) + \
-			 sizeof(struct udphdr))
-
 /* Seal chunks of the only record of a burst, each right after its copy. */
 static void seal_chunks(struct omerta_tx_burst *burst, unsigned int i,
 			unsigned int end)
@@ -209,7 +206,7 @@ static struct omerta_tx_burst *finish(struct omerta_tx_burst *burst,
 				      struct omerta_peer *peer,
 				      void (*done)(struct omerta_job *job))
 {
-	burst->outer = omerta_buf_alloc(&burst->buf, HEADROOM, burst->n,
+	burst->outer = omerta_buf_alloc(&burst->buf, OMERTA_UDP_HEADROOM, burst->n,
 					burst->layout.wire_len,
 					burst->last.wire_len);
 	if (!burst->outer || !omerta_peer_get(peer)) {

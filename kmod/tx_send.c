@@ -27,6 +27,8 @@ static void send_burst(struct omerta_tx_burst *burst)
 	WRITE_ONCE(peer->tx_last, jiffies);
 	if (READ_ONCE(peer->answer_due))
 		WRITE_ONCE(peer->answer_due, false);
+	if (burst->packets)
+		omerta_peer_sent(peer);
 	omerta_udp_send(tun, burst->outer, &burst->path,
 			burst->n > 1 ? burst->layout.wire_len : 0, burst->n);
 	omerta_key_put(burst->key);

@@ -2,10 +2,17 @@
 #ifndef _OMERTA_UDP_H
 #define _OMERTA_UDP_H
 
+#include <linux/ipv6.h>
+#include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <linux/udp.h>
 
 #include "peer.h"
 #include "tunnel.h"
+
+/* For the headers of a datagram and of what it goes through. */
+#define OMERTA_UDP_HEADROOM	(LL_MAX_HEADER + sizeof(struct ipv6hdr) + \
+				 sizeof(struct udphdr))
 
 /**
  * struct omerta_path - the way of one outer datagram
@@ -43,5 +50,7 @@ bool omerta_udp_nested(const struct omerta_tunnel *tun,
 		       const struct omerta_path *path);
 void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 		     struct omerta_path *path, u32 size, unsigned int n);
+int omerta_udp_send_to(struct omerta_tunnel *tun, struct sk_buff *skb,
+		       const struct omerta_endpoint *to);
 
 #endif /* _OMERTA_UDP_H */

@@ -56,6 +56,19 @@ test_key() {
 	is installed on a sh -c "omertactl -j key show omr0 | jq -r '.[0].state'"
 }
 
+# The socket, and what it is bound to, ends with the script that counts.
+test_control() {
+	local request='ifname=str:omr0 endpoint-addr=hex:c0000202 endpoint-port=u16:51900 data=hex:4f4d5220'
+
+	make_both
+	echo N >"$FAILSLAB/ignore-gfp-wait"
+	more_than 0 on a ./nl.py faults control-bind ifname=str:omr0 -- control-unbind ifname=str:omr0
+	# shellcheck disable=SC2086 # words
+	more_than 0 on a ./nl.py faults control-send $request -- device-get ifname=str:omr0 -- control-bind ifname=str:omr0
+	more_than 0 dev_stat b rx-drop-control
+	is null on a sh -c "omertactl -j link show omr0 | jq '.[0].\"control-bound\"'"
+}
+
 # Traffic under failing allocations loses packets, and nothing else.
 test_traffic() {
 	make_both policy percpu
@@ -69,4 +82,4 @@ test_traffic() {
 }
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
-run_tests test_device test_peer test_key test_traffic
+run_tests test_device test_peer test_key test_control test_traffic

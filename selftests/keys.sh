@@ -85,19 +85,6 @@ for _ in range(count):
 	await udp_bound "$1" 7777
 }
 
-# watch_events NS [SECONDS]: into $DIR/events; the watcher ends when none came for
-# so long.
-watch_events() {
-	bg "$1" ./nl.py events "${2:-$((5 * WAIT))}" >"$DIR/events"
-	await grep -q listening "$DIR/events"
-}
-
-# saw LINE...: exactly these events
-saw() {
-	await is "$(printf '%s\n' listening "$@")" cat "$DIR/events" ||
-		{ cat "$DIR/events"; return 1; }
-}
-
 half_made() {
 	make_ns a b
 	make_veth a b

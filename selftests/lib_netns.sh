@@ -150,6 +150,19 @@ make_both() {
 	make_tunnel "$@"
 }
 
+# watch_events NS [SECONDS]: into $DIR/events; the watcher ends when none came for
+# so long.
+watch_events() {
+	bg "$1" ./nl.py events "${2:-$((5 * WAIT))}" >"$DIR/events"
+	await grep -q listening "$DIR/events"
+}
+
+# saw LINE...: exactly these events
+saw() {
+	await is "$(printf '%s\n' listening "$@")" cat "$DIR/events" ||
+		{ cat "$DIR/events"; return 1; }
+}
+
 # dev_stat NS COUNTER
 dev_stat() {
 	on "$1" omertactl -j stats "$DEV" | jq -r --arg c "$2" '.[0].stats[$c]'
@@ -208,7 +221,7 @@ cleanup() {
 
 # Both families: iperf3's socket is dual-stack.
 serve() {
-	bg "$1" iperf3 -s
+	bg "$1" iperf3 -s >"$DIR/server"
 	await listening "$1" 5201
 }
 

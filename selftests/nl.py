@@ -9,16 +9,17 @@ nl.py events [SECONDS]
     for each event, and ends when none came for so long.
 nl.py interrupt DUMP [ATTRIBUTE...] -- COMMAND [ATTRIBUTE...]
     Sends the request COMMAND amid a dump; prints what the dump says of it.
-nl.py faults COMMAND [ATTRIBUTE...] -- COMMAND [ATTRIBUTE...]
+nl.py faults COMMAND [ATTRIBUTE...] -- COMMAND [ATTRIBUTE...] [-- COMMAND...]
     One request, again and again, with the first allocation failing, then the
     second, and so on, until none fails; prints how often the request did. The
-    other one undoes it if it succeeds before.
+    second one undoes it if it succeeds before; the third one comes before all.
 nl.py
     Reads many requests, a line each, since an emulated CPU takes long to start
     Python, and answers each by a line: status and text.
 """
 import base64
 import errno
+import ipaddress
 import os
 import socket
 import struct
@@ -26,15 +27,19 @@ import sys
 
 COMMANDS = ("device-new device-del device-set device-get peer-new peer-set peer-del peer-get "
             "allowed-ip-get key-new key-activate key-retire key-del key-get key-needed "
-            "key-confirmed key-soft key-hard key-dead").split()
+            "key-confirmed key-soft key-hard key-dead peer-endpoint peer-silent peer-alive "
+            "device-gone control-bind control-unbind control-send control").split()
 DUMPS = ("allowed-ip-get", "key-get")
 ATTRS = {
-    "device": "ifindex ifname listen-port fwmark chunk-size policy percpu-threshold cpus batch df peers stats max-mtu engine",
+    "device": "ifindex ifname listen-port fwmark chunk-size policy percpu-threshold cpus batch df "
+              "peers stats max-mtu engine control-rate control-source-rate control-bound",
     "peer": "ifindex ifname id name public-key endpoint-addr endpoint-port endpoint-scope "
-            "keepalive flags allowed-ips",
+            "keepalive flags allowed-ips stats rx-age path-mtu silent",
     "key": "ifindex ifname peer-id local-id remote-id rx-secret tx-secret activation seal-time "
            "open-time soft-time soft-records soft-bytes hard-records hard-bytes state limit",
     "prefix": "addr prefix-len flags",
+    "control": "ifindex ifname endpoint-addr endpoint-port endpoint-scope local-addr "
+               "outer-ifindex peer-id data",
 }
 LIMITS = "time records bytes auth-failures vm-fork".split()
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
@@ -128,9 +133,14 @@ class Omerta:
         self.sock = generic_socket()
         self.family, self.group = find_family(self.sock, "omerta")
 
+    @staticmethod
+    def names(command):
+        """Attributes of the object that a command is about."""
+        first = command.split("-")[0]
+        return ATTRS[{"allowed": "peer"}.get(first, first if first in ATTRS else "device")].split()
+
     def encode(self, name, *args):
-        names = ATTRS[{"peer": "peer", "allowed": "peer", "key": "key"}.get(
-            name.split("-")[0], "device")].split()
+        names = self.names(name)
         number = int(name) if name.isdigit() else COMMANDS.index(name) + 1
         return (self.family, number, b"".join(encode(names, a) for a in args),
                 NLM_F_DUMP if name in DUMPS else NLM_F_ACK)
@@ -161,12 +171,16 @@ class Omerta:
 
     @staticmethod
     def show(one):
-        names = ATTRS["key"].split()
+        command = COMMANDS[one[0] - 1]
+        names = Omerta.names(command)
         found = {names[k - 1]: v for k, v in attrs(one[4:]).items()}
-        words = [COMMANDS[one[0] - 1], found["ifname"][:-1].decode()]
-        for name in ("peer-id", "local-id"):
+        words = [command, found["ifname"][:-1].decode()]
+        for name in ("peer-id", "id", "local-id"):
             if name in found:
                 words.append(str(struct.unpack("I", found[name])[0]))
+        if "endpoint-addr" in found:
+            words.append(str(ipaddress.ip_address(found["endpoint-addr"])))
+            words.append(str(struct.unpack("H", found["endpoint-port"])[0]))
         if "limit" in found:
             words.append(LIMITS[struct.unpack("I", found["limit"])[0]])
         print(*words, flush=True)
@@ -214,16 +228,28 @@ def answer(omerta, words):
     return 2 if err else 0, f"{errno.errorcode[err]} {text}" if err else ""
 
 
+def split(args):
+    """The requests between the "--"."""
+    found = [[]]
+    for arg in args:
+        if arg == "--":
+            found.append([])
+        else:
+            found[-1].append(arg)
+    return found
+
+
 def main():
     omerta, args = Omerta(), sys.argv[1:]
     if args[:1] == ["events"] and len(args) == 2:
         omerta.watch(float(args[1]))
     elif args[:1] == ["faults"]:
-        middle = args.index("--")
-        print(omerta.faults(args[1:middle], args[middle + 1:]))
+        words, undo, *first = split(args[1:])
+        for err, text in map(lambda one: omerta.run(*one), first):
+            assert not err, text
+        print(omerta.faults(words, undo))
     elif args[:1] == ["interrupt"]:
-        middle = args.index("--")
-        print(omerta.interrupt(args[1:middle], args[middle + 1:]))
+        print(omerta.interrupt(*split(args[1:])))
     elif args:
         status, text = answer(omerta, args)
         print(text)

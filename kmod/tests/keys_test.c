@@ -24,14 +24,14 @@
 static struct fixture {
 	struct rhashtable table;
 	struct omerta_keyring ring;
-	struct omerta_event events[MAX_EVENTS];
+	struct omerta_key_event events[MAX_EVENTS];
 	unsigned int n_events;
 	int claims;
 	int refuse;
 } fix;
 
 /* In the place of event.c and fingerprint.c. */
-void omerta_event_send(struct net_device *dev, const struct omerta_event *ev)
+void omerta_event_key(struct net_device *dev, const struct omerta_key_event *ev)
 {
 	if (fix.n_events < MAX_EVENTS)
 		fix.events[fix.n_events++] = *ev;

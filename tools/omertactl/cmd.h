@@ -37,6 +37,7 @@ int om_key_show(struct om_ctx *ctx, struct om_args *args);
 int om_show(struct om_ctx *ctx, struct om_args *args);
 int om_dump(struct om_ctx *ctx, struct om_args *args);
 int om_stats(struct om_ctx *ctx, struct om_args *args);
+int om_monitor(struct om_ctx *ctx, struct om_args *args);
 
 int om_setconf(struct om_ctx *ctx, struct om_args *args);
 int om_syncconf(struct om_ctx *ctx, struct om_args *args);

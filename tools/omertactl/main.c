@@ -26,6 +26,8 @@ static const struct om_opt link_opts[] = {
 	{ "batch", FIELD(DEVICE, BATCH) },
 	{ "df", FIELD(DEVICE, DF) },
 	{ "engine", FIELD(DEVICE, ENGINE) },
+	{ "control-rate", FIELD(DEVICE, CONTROL_RATE) },
+	{ "control-source-rate", FIELD(DEVICE, CONTROL_SOURCE_RATE) },
 	{ 0 }
 };
 
@@ -115,7 +117,7 @@ static const struct om_opt bench_opts[] = {
 static int help(struct om_ctx *ctx, struct om_args *args);
 
 #define LINK_USAGE \
-	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off] [df unset|set|inherit] [engine auto|lib|NAME]"
+	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off] [df unset|set|inherit] [engine auto|lib|NAME] [control-rate N] [control-source-rate N]"
 #define PEER_USAGE \
 	"[name S] [public-key BASE64|none] [endpoint HOST:PORT] [allowed-ips LIST|@FILE] [keepalive SECS|off]"
 #define LIMITS_USAGE \
@@ -159,6 +161,7 @@ const struct om_command om_commands[] = {
 	{ "dump", NULL, { "[DEV]" }, NULL, NULL, om_dump, "[DEV]" },
 	{ "stats", NULL, { "[DEV]" }, NULL, stats_opts, om_stats,
 	  "[DEV] [all|-a]" },
+	{ "monitor", NULL, { "[DEV]" }, NULL, NULL, om_monitor, "[DEV]" },
 	{ "setconf", NULL, { "DEV", "FILE" }, NULL, NULL, om_setconf,
 	  "DEV FILE|-" },
 	{ "syncconf", NULL, { "DEV", "FILE" }, NULL, NULL, om_syncconf,

@@ -73,6 +73,8 @@ static const struct om_field device_stats_fields[] = {
 	DS(RX_DROP_SOURCE, "rx-drop-source"),
 	DS(RX_DROP_ECN, "rx-drop-ecn"),
 	DS(RX_DROP_NOMEM, "rx-drop-nomem"),
+	DS(RX_DROP_CONTROL_LIMIT, "rx-drop-control-limit"),
+	DS(RX_DROP_CONTROL_FULL, "rx-drop-control-full"),
 	DS(TX_DROP_PROTO, "tx-drop-proto"),
 	DS(TX_DROP_NO_PEER, "tx-drop-no-peer"),
 	DS(TX_DROP_NO_ENDPOINT, "tx-drop-no-endpoint"),
@@ -108,6 +110,11 @@ static const struct om_field device_fields[] = {
 	  .nest = &device_stats_object),
 	D(MAX_MTU, "max-mtu", max_mtu, OM_U32, OM_DEC),
 	D(ENGINE, "engine", engine, OM_STR, OM_TEXT),
+	D(CONTROL_RATE, "control-rate", control_rate, OM_U32, OM_DEC,
+	  .min = 1, .max = 1000000),
+	D(CONTROL_SOURCE_RATE, "control-source-rate", control_source_rate,
+	  OM_U32, OM_DEC, .min = 1, .max = 1000000),
+	D(CONTROL_BOUND, "control-bound", control_bound, OM_FLAG, OM_DEC),
 };
 
 static const struct om_field prefix_fields[] = {
@@ -156,6 +163,7 @@ static const struct om_field peer_fields[] = {
 	P(STATS, "stats", stats, OM_NEST, OM_GROUP, .nest = &peer_stats_object),
 	P(RX_AGE, "rx-age", rx_age, OM_UINT, OM_MSEC),
 	P(PATH_MTU, "path-mtu", path_mtu, OM_U32, OM_DEC),
+	P(SILENT, "silent", silent, OM_FLAG, OM_DEC),
 };
 
 static const struct om_field key_fields[] = {

@@ -98,6 +98,9 @@ struct om_device {
 	struct om_device_stats stats;
 	uint32_t max_mtu;
 	char engine[64];
+	uint32_t control_rate;
+	uint32_t control_source_rate;
+	uint8_t control_bound;
 };
 
 struct om_prefix {
@@ -130,6 +133,7 @@ struct om_peer {
 	struct om_peer_stats stats;
 	uint64_t rx_age;
 	uint32_t path_mtu;
+	uint8_t silent;
 };
 
 struct om_key {

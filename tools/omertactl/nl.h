@@ -38,6 +38,20 @@ int om_nl_dump(struct om_nl *nl, int cmd, const struct om_object *obj,
 int om_nl_qdisc(struct om_nl *nl, const char *ifname, const char *kind,
 		struct om_err *err);
 
+struct om_event {
+	const char *name;
+	const struct om_object *obj;
+	const void *data;	/* an object of that kind */
+};
+
+/*
+ * Call @fn for each event until it returns other than OM_OK, which is returned.
+ * That some were lost is said on standard error.
+ */
+int om_nl_monitor(struct om_nl *nl,
+		  int (*fn)(const struct om_event *ev, void *arg), void *arg,
+		  struct om_err *err);
+
 /* Bytes that a prefix takes in a request */
 size_t om_nl_prefix_size(const struct om_prefix *p);
 

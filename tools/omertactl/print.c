@@ -33,10 +33,21 @@ void om_print_begin(void)
 		om_json_open(NULL, '[');
 }
 
+void om_print_event(const char *name)
+{
+	if (mode.json)
+		om_json_str("event", name);
+}
+
 int om_print_end(struct om_err *err)
 {
 	if (mode.json)
 		om_json_close();
+	return om_print_flush(err);
+}
+
+int om_print_flush(struct om_err *err)
+{
 	if (fflush(stdout) || ferror(stdout))
 		return om_err_sys(err, errno, "write");
 	return OM_OK;
@@ -346,6 +357,10 @@ static void show_peer(const struct om_peer *p)
 	text_prefixes(", ", &p->allowed_ips);
 	putchar('\n');
 	show_field("path mtu", &om_peer_object, OMERTA_A_PEER_PATH_MTU, p);
+	if (p->silent) {
+		label("state");
+		puts("silent");
+	}
 	show_peer_traffic(p);
 }
 

@@ -15,6 +15,12 @@ bool om_print_is_json(void);
 void om_print_begin(void);
 int om_print_end(struct om_err *err);
 
+/* The name of an event, first in its object: JSON only */
+void om_print_event(const char *name);
+
+/* After each of what does not end */
+int om_print_flush(struct om_err *err);
+
 /* An object: in text a line that starts with the heading */
 void om_print_open(const char *fmt, ...) OM_PRINTF(1, 2);
 void om_print_close(void);

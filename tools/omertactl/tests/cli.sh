@@ -160,9 +160,9 @@ installed() {
 
 layers() {
 	local out
-	out=$(grep -lE 'include <(netlink|sodium)' ./*.c | sort | tr '\n' ' ')
-	[ "$out" = "./keygen.c ./nl.c " ]
-	result $? "libnl and libsodium each in one file" "$out"
+	out=$(grep -lE 'include <(netlink|sodium)' ./*.[ch] | sort | tr '\n' ' ')
+	[ "$out" = "./keygen.c ./nl.c ./nl_event.c ./nl_msg.c ./nl_msg.h " ]
+	result $? "libnl and libsodium each in their place" "$out"
 }
 
 echo "KTAP version 1"

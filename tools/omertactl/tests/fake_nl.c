@@ -182,7 +182,8 @@ static int new_device(const struct om_device *req, struct om_err *err)
 	if (fake_device(req->ifname))
 		return om_err(err, OM_SYSTEM, "the name is taken");
 	s = om_list_add(&fake.states, sizeof(*s));
-	s->dev.has = OM_BIT(OMERTA_A_DEVICE_MAX + 1) - 2;
+	s->dev.has = (OM_BIT(OMERTA_A_DEVICE_MAX + 1) - 2) &
+		     ~OM_BIT(OMERTA_A_DEVICE_CONTROL_BOUND);
 	s->dev.ifindex = 2 + (uint32_t)fake.states.n;
 	s->dev.listen_port = 40000;
 	s->dev.chunk_size = 512;
@@ -192,6 +193,8 @@ static int new_device(const struct om_device *req, struct om_err *err)
 	s->dev.df = OMERTA_DF_UNSET;
 	s->dev.max_mtu = 63491;
 	strcpy(s->dev.engine, "lib");
+	s->dev.control_rate = 1000;
+	s->dev.control_source_rate = 20;
 	s->dev.stats.has = OM_BIT(OMERTA_A_DEVICE_STATS_MAX + 1) - 2;
 	merge(&om_device_object, &s->dev, req);
 	return OM_OK;
@@ -473,4 +476,15 @@ int om_nl_dump(struct om_nl *nl, int cmd, const struct om_object *obj,
 	else
 		copy_list(list, &s->keys, sizeof(struct om_key));
 	return OM_OK;
+}
+
+/* Tested with the socket's code. */
+int om_nl_monitor(struct om_nl *nl,
+		  int (*fn)(const struct om_event *ev, void *arg), void *arg,
+		  struct om_err *err)
+{
+	(void)nl;
+	(void)fn;
+	(void)arg;
+	return om_err(err, OM_SYSTEM, "the fake has no events");
 }

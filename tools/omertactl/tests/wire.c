@@ -170,6 +170,25 @@ int __wrap_genl_ctrl_resolve(struct nl_sock *sk, const char *name)
 	return strcmp(name, "omerta") ? -NLE_INVAL : wire.family;
 }
 
+int __wrap_genl_ctrl_resolve_grp(struct nl_sock *sk, const char *family,
+				 const char *group);
+int __wrap_nl_socket_add_membership(struct nl_sock *sk, int group);
+
+int __wrap_genl_ctrl_resolve_grp(struct nl_sock *sk, const char *family,
+				 const char *group)
+{
+	(void)sk;
+	return strcmp(family, "omerta") || strcmp(group, "events") ?
+		       -NLE_OBJ_NOTFOUND : WIRE_GROUP;
+}
+
+int __wrap_nl_socket_add_membership(struct nl_sock *sk, int group)
+{
+	(void)sk;
+	wire.joined = group;
+	return wire.join_error;
+}
+
 /* Only calls from the tool come here, not libnl's own. */
 void __wrap_nlmsg_free(struct nl_msg *msg)
 {

@@ -8,6 +8,7 @@
 #include <linux/netlink.h>
 
 #define WIRE_FAMILY	0x1c
+#define WIRE_GROUP	9
 
 struct wire {
 	_Alignas(8) unsigned char sent[65536];	/* the latest request */
@@ -21,6 +22,8 @@ struct wire {
 	unsigned int answers, next;
 	unsigned int repeat;		/* requests that get the same answers */
 	int family;			/* what the family's look-up gives */
+	int joined;			/* the group that was joined */
+	int join_error;			/* what that gives */
 	size_t dirty;			/* bytes not wiped in freed messages */
 	size_t freed;			/* messages that were freed */
 };

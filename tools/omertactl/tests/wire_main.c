@@ -374,6 +374,80 @@ static void prefixes(void)
 	unit_run_free(&run);
 }
 
+static void put_event(uint8_t cmd, const char *ifname)
+{
+	wire_genl(cmd);
+	wire_u32(OMERTA_A_DEVICE_IFINDEX, 3);
+	wire_attr(OMERTA_A_DEVICE_IFNAME, ifname, strlen(ifname) + 1);
+}
+
+/* One of each kind of object, one of another device and one of the future */
+static void events(void)
+{
+	static const uint8_t addr[] = { 192, 0, 2, 7 };
+	const uint16_t port = 51900;
+	size_t at;
+
+	wire_reset();
+	wire_datagram();
+	at = wire_message(WIRE_FAMILY, 0);
+	put_event(OMERTA_CMD_KEY_SOFT_NTF, "omr0");
+	wire_u32(OMERTA_A_KEY_PEER_ID, 2);
+	wire_u32(OMERTA_A_KEY_LOCAL_ID, 0x11);
+	wire_u32(OMERTA_A_KEY_REMOTE_ID, 0x22);
+	wire_u32(OMERTA_A_KEY_LIMIT, OMERTA_KEY_LIMIT_RECORDS);
+	wire_end_message(at);
+	at = wire_message(WIRE_FAMILY, 0);
+	put_event(OMERTA_CMD_PEER_ENDPOINT_NTF, "omr0");
+	wire_u32(OMERTA_A_PEER_ID, 2);
+	wire_attr(OMERTA_A_PEER_ENDPOINT_ADDR, addr, sizeof(addr));
+	wire_attr(OMERTA_A_PEER_ENDPOINT_PORT, &port, sizeof(port));
+	wire_end_message(at);
+	wire_datagram();
+	at = wire_message(WIRE_FAMILY, 0);
+	put_event(OMERTA_CMD_PEER_SILENT_NTF, "omr1");
+	wire_u32(OMERTA_A_PEER_ID, 3);
+	wire_end_message(at);
+	at = wire_message(WIRE_FAMILY, 0);
+	put_event(OMERTA_CMD_MAX + 1, "omr0");
+	wire_end_message(at);
+	at = wire_message(WIRE_FAMILY, 0);
+	put_event(OMERTA_CMD_DEVICE_GONE_NTF, "omr0");
+	wire_end_message(at);
+}
+
+/* The wire ends, as no socket does, which ends the command. */
+static void monitor(void)
+{
+	struct unit_run run;
+
+	events();
+	run = unit_main("monitor omr0", NULL);
+	unit_ok(run.rc == 2 && wire.joined == WIRE_GROUP && !strcmp(run.out,
+		"omr0 key-soft peer-id 2 local-id 0x11 remote-id 0x22 limit records\n"
+		"omr0 peer-endpoint id 2 endpoint 192.0.2.7:51900\n"
+		"omr0 device-gone\n"),
+		"wire: events of a device", "%s%s", run.out, run.err);
+	unit_run_free(&run);
+	events();
+	run = unit_main("-j monitor", NULL);
+	unit_ok(run.rc == 2 && !strcmp(run.out,
+		"{\"event\":\"key-soft\",\"ifindex\":3,\"ifname\":\"omr0\",\"peer-id\":2,\"local-id\":17,\"remote-id\":34,\"limit\":\"records\"}\n"
+		"{\"event\":\"peer-endpoint\",\"ifindex\":3,\"ifname\":\"omr0\",\"id\":2,\"endpoint-addr\":\"192.0.2.7\",\"endpoint-port\":51900}\n"
+		"{\"event\":\"peer-silent\",\"ifindex\":3,\"ifname\":\"omr1\",\"id\":3}\n"
+		"{\"event\":\"device-gone\",\"ifindex\":3,\"ifname\":\"omr0\"}\n"),
+		"wire: events in JSON, an object a line", "%s%s", run.out,
+		run.err);
+	unit_run_free(&run);
+	wire_reset();
+	wire.join_error = -NLE_PERM;
+	run = unit_main("monitor", NULL);
+	unit_ok(run.rc == 2 && !strcmp(run.err,
+		"omertactl: monitor: events are for administrators: needs CAP_NET_ADMIN\n"),
+		"wire: events are refused", "%s", run.err);
+	unit_run_free(&run);
+}
+
 static void prefix_size(void)
 {
 	struct om_prefix p = { .addr.len = 4 };
@@ -402,6 +476,7 @@ int main(int argc, char **argv)
 	dump_error();
 	malformed();
 	prefixes();
+	monitor();
 	prefix_size();
 	return unit_end();
 }

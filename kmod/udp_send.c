@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The outer side: routes, and what goes out.
+ */
+#include <linux/udp.h>
+#include <net/ip6_route.h>
+#include <net/ip_tunnels.h>
+#include <net/ipv6.h>
+#include <net/neighbour.h>
+#include <net/udp.h>
+#include <net/udp_tunnel.h>
+
+#include "compat.h"
+#include "udp.h"
+
+/* Tunnels in tunnels; what is deeper is taken for a circle. */
+#define MAX_NESTING	8
+
+static struct dst_entry *route4(struct omerta_tunnel *tun, struct sk_buff *skb,
+				struct sock *sk, struct omerta_path *path,
+				struct dst_cache *cache)
+{
+	struct ip_tunnel_key key = {
+		.u.ipv4.dst = path->to.addr4,
+		.u.ipv4.src = path->to.src4,
+	};
+	struct rtable *rt;
+
+	rt = udp_tunnel_dst_lookup(skb, tun->dev, sock_net(sk), 0,
+				   &path->to.src4, &key, path->sport,
+				   path->to.port, 0, cache);
+	if (rt == ERR_PTR(-ENETUNREACH) && key.u.ipv4.src) {
+		/* Our address of old may be gone. */
+		key.u.ipv4.src = 0;
+		rt = udp_tunnel_dst_lookup(skb, tun->dev, sock_net(sk), 0,
+					   &path->to.src4, &key, path->sport,
+					   path->to.port, 0, cache);
+	}
+	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
+}
+
+static struct dst_entry *route6(struct omerta_tunnel *tun, struct sk_buff *skb,
+				struct sock *sk, struct omerta_path *path,
+				struct dst_cache *cache)
+{
+	struct ip_tunnel_key key = { .u.ipv6.dst = path->to.addr6 };
+	struct net *net = sock_net(sk);
+	struct dst_entry *dst;
+
+	dst = dst_cache_get_ip6(cache, &path->to.src6);
+	if (dst)
+		return dst;
+	/* Unlike IPv4's, this look-up takes any source for ours. */
+	if (ipv6_chk_addr(net, &path->to.src6, NULL, 0))
+		key.u.ipv6.src = path->to.src6;
+	return udp_tunnel6_dst_lookup(skb, tun->dev, net, sk, path->to.scope,
+				      &path->to.src6, &key, path->sport,
+				      path->to.port, 0, cache);
+}
+
+/*
+ * Find the way to @path->to, where a source that is not ours any more is replaced.
+ * Returns the socket to send it from.
+ */
+static struct sock *find_way(struct omerta_tunnel *tun, struct sk_buff *skb,
+			     struct omerta_path *path, struct dst_cache *cache)
+{
+	struct sock *sk;
+
+	if (path->to.family == AF_UNSPEC)
+		return ERR_PTR(-EDESTADDRREQ);
+	path->family = path->to.family == AF_INET ? OMERTA_V4 : OMERTA_V6;
+	sk = rcu_dereference(tun->sk[path->family]);
+	if (!sk)
+		return ERR_PTR(-ENETDOWN);
+	path->sport = inet_sk(sk)->inet_sport;
+	skb->mark = READ_ONCE(tun->fwmark);
+	path->dst = path->family == OMERTA_V4 ?
+		route4(tun, skb, sk, path, cache) :
+		route6(tun, skb, sk, path, cache);
+	return IS_ERR(path->dst) ? ERR_CAST(path->dst) : sk;
+}
+
+/**
+ * omerta_udp_nested() - whether a datagram goes into a device of our kind
+ * @tun: the device
+ * @path: its way, from omerta_udp_route()
+ *
+ * Return: true if the tunnel runs in another.
+ */
+bool omerta_udp_nested(const struct omerta_tunnel *tun,
+		       const struct omerta_path *path)
+{
+	return path->dst->dev->netdev_ops == tun->dev->netdev_ops;
+}
+
+/*
+ * Whether a route leads into the device itself, be it through other tunnels of
+ * its kind. Those are judged by the routes they have: in a circle of tunnels
+ * the last to look for its route finds the circle closed.
+ */
+static bool leads_back(const struct omerta_tunnel *tun,
+		       const struct omerta_path *path)
+{
+	struct dst_entry *dst = dst_clone(path->dst);
+	struct omerta_endpoint to = path->to;
+	struct omerta_peer *peer;
+	bool back;
+	int i;
+
+	for (i = 0; i < MAX_NESTING; i++) {
+		back = dst->dev == tun->dev;
+		if (back || dst->dev->netdev_ops != tun->dev->netdev_ops)
+			goto out;
+		peer = omerta_peer_by_addr(netdev_priv(dst->dev),
+					   to.family == AF_INET6,
+					   to.family == AF_INET6 ?
+					   (void *)&to.addr6 :
+					   (void *)&to.addr4);
+		dst_release(dst);
+		if (!peer)
+			return false;
+		spin_lock_bh(&peer->endpoint_lock);
+		to = peer->endpoint;
+		dst = dst_cache_get(&peer->cache);
+		spin_unlock_bh(&peer->endpoint_lock);
+		if (!dst)
+			return false;
+	}
+	back = true;
+out:
+	dst_release(dst);
+	return back;
+}
+
+/* Take a way that was found, if it does not come back. */
+static int take_way(struct omerta_tunnel *tun, struct sk_buff *skb,
+		    struct sock *sk, struct omerta_path *path)
+{
+	/* Somebody wants fragments there, as the kernel's tunnels know too. */
+	if (path->df && path->family == OMERTA_V4 && ip_mtu_locked(path->dst))
+		path->df = false;
+	/* Even a cached route may have come to lead into the device. */
+	if (unlikely(omerta_udp_nested(tun, path) && leads_back(tun, path))) {
+		dst_release(path->dst);
+		return -ELOOP;
+	}
+	skb_set_owner_w(skb, sk);
+	return 0;
+}
+
+/* Our address of old may be gone: let the next record find another. */
+static void forget_source(struct omerta_endpoint *ep,
+			  const struct omerta_endpoint *to)
+{
+	if (omerta_endpoint_equal(ep, to))
+		return;
+	if (ep->family == AF_INET)
+		ep->src4 = 0;
+	else
+		ep->src6 = in6addr_any;
+}
+
+/**
+ * omerta_udp_route() - find the way of a datagram to a peer
+ * @peer: the peer
+ * @skb: the datagram; marked and charged to the socket on success
+ * @path: gets the way; holds a reference to the route
+ *
+ * Context: BH off, inside an RCU read-side section.
+ * Return: 0; -EDESTADDRREQ without endpoint; -ENETDOWN without socket;
+ * -ELOOP if the route leads back into the device; -ENETUNREACH.
+ */
+int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
+		     struct omerta_path *path)
+{
+	struct sock *sk;
+
+	spin_lock_bh(&peer->endpoint_lock);
+	path->to = peer->endpoint;
+	sk = find_way(peer->tun, skb, path, &peer->cache);
+	if (!IS_ERR(sk))
+		forget_source(&peer->endpoint, &path->to);
+	spin_unlock_bh(&peer->endpoint_lock);
+	if (IS_ERR(sk))
+		return PTR_ERR(sk);
+	return take_way(peer->tun, skb, sk, path);
+}
+
+/**
+ * omerta_udp_room() - how much a datagram may carry unfragmented
+ * @path: its way, from omerta_udp_route()
+ *
+ * The kernel learns the path's MTU from the ICMP errors that the sockets get, as
+ * for any UDP socket, and forgets it in time.
+ *
+ * Context: as omerta_udp_route().
+ * Return: bytes of UDP payload.
+ */
+u32 omerta_udp_room(const struct omerta_path *path)
+{
+	u32 headers = sizeof(struct udphdr) +
+		      (path->family == OMERTA_V4 ? sizeof(struct iphdr) :
+						   sizeof(struct ipv6hdr));
+	u32 mtu = dst_mtu(path->dst);
+
+	return mtu - min(mtu, headers);
+}
+
+/* The tunnel helpers leave this to whoever makes such an skb. */
+static void set_gso(struct sk_buff *skb, u32 size, unsigned int n)
+{
+	struct skb_shared_info *info = skb_shinfo(skb);
+
+	info->gso_type = SKB_GSO_UDP_L4;
+	info->gso_size = size;
+	info->gso_segs = n;
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	/* The UDP header will be put before the data. */
+	skb->csum_start = skb_headroom(skb) - sizeof(struct udphdr);
+	skb->csum_offset = offsetof(struct udphdr, check);
+}
+
+/* Whether datagrams would not wait for the next hop's address. */
+static bool next_hop_known(const struct omerta_path *path)
+{
+	const void *to = path->family == OMERTA_V4 ?
+				(const void *)&path->to.addr4 :
+				(const void *)&path->to.addr6;
+	struct neighbour *neigh;
+	bool known;
+
+	/* Encapsulated, it goes to somebody else first. */
+	if (path->dst->lwtstate)
+		return true;
+	neigh = dst_neigh_lookup(path->dst, to);
+	if (IS_ERR_OR_NULL(neigh))
+		return true;
+	known = READ_ONCE(neigh->nud_state) & NUD_VALID;
+	neigh_release(neigh);
+	return known;
+}
+
+/**
+ * omerta_udp_send() - send datagrams
+ * @tun: the device
+ * @skb: UDP payload with %OMERTA_UDP_HEADROOM; consumed
+ * @path: its way, from omerta_udp_route(); the reference is consumed
+ * @size: bytes of each datagram but the last if @skb stands for several, or 0
+ * @n: how many it stands for
+ *
+ * Context: BH off.
+ */
+void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
+		     struct omerta_path *path, u32 size, unsigned int n)
+{
+	const struct omerta_endpoint *to = &path->to;
+	struct sock *sk;
+
+	rcu_read_lock();
+	sk = rcu_dereference(tun->sk[path->family]);
+	if (unlikely(!sk)) {
+		dst_release(path->dst);
+		omerta_drop_many(tun->drops, skb, OMERTA_DROP_TX_DROP_DOWN, n);
+		goto out;
+	}
+	/* We count ourselves. */
+	skb->dev = NULL;
+	skb->ignore_df = !path->df;
+	if (size)
+		set_gso(skb, size, n);
+	/* For seconds perhaps, and the queue is also that of other peers. */
+	if (unlikely(!next_hop_known(path)))
+		skb_orphan(skb);
+	if (path->family == OMERTA_V4)
+		udp_tunnel_xmit_skb(dst_rtable(path->dst), sk, skb, to->src4,
+				    to->addr4, path->ecn,
+				    ip4_dst_hoplimit(path->dst),
+				    path->df ? htons(IP_DF) : 0,
+				    path->sport, to->port, false, false, 0);
+	else
+		udp_tunnel6_xmit_skb(path->dst, sk, skb, NULL, &to->src6,
+				     &to->addr6, path->ecn,
+				     ip6_dst_hoplimit(path->dst), 0,
+				     path->sport, to->port, false, 0);
+out:
+	rcu_read_unlock();
+}
+
+/**
+ * omerta_udp_send_to() - send a datagram to anywhere
+ * @tun: the device
+ * @skb: UDP payload with %OMERTA_UDP_HEADROOM; consumed
+ * @to: where to, from where if that matters
+ *
+ * Context: BH off.
+ * Return: as omerta_udp_route().
+ */
+int omerta_udp_send_to(struct omerta_tunnel *tun, struct sk_buff *skb,
+		       const struct omerta_endpoint *to)
+{
+	struct omerta_path path = { .to = *to };
+	struct dst_cache none = {};
+	struct sock *sk;
+	int err;
+
+	rcu_read_lock();
+	sk = find_way(tun, skb, &path, &none);
+	err = IS_ERR(sk) ? PTR_ERR(sk) : take_way(tun, skb, sk, &path);
+	if (err)
+		kfree_skb(skb);
+	else
+		omerta_udp_send(tun, skb, &path, 0, 1);
+	rcu_read_unlock();
+	return err;
+}

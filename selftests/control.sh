@@ -1,0 +1,334 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Control datagrams and events. Needs root.
+#
+# usage: control.sh [TEST...]	the names of functions; all without
+# shellcheck disable=SC2317,SC2119,SC2120 # the tests are called by name; arguments are optional
+set -u
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=lib_netns.sh
+. ./lib_netns.sh
+
+MAGIC=4f4d52
+declare -A IN OUT PID
+
+# control NAME [NS [COMMAND...]]: a socket for the requests of tell(), in the netns NAME.
+control() {
+	local in out
+
+	mkfifo "$DIR/$1.in" "$DIR/$1.out"
+	{ on "${2:-$1}" "${@:3}" ./control.py omr0 <"$DIR/$1.in" >"$DIR/$1.out"; } &
+	PID[$1]=$!
+	exec {in}>"$DIR/$1.in" {out}<"$DIR/$1.out"
+	IN[$1]=$in
+	OUT[$1]=$out
+}
+
+# tell NAME WORD...: prints the first line of the answer.
+tell() {
+	local line
+
+	echo "${*:2}" >&"${IN[$1]}"
+	read -r -t "$WAIT" line <&"${OUT[$1]}" || return
+	echo "$line"
+}
+
+# hang_up NAME: closes the socket.
+hang_up() {
+	local in=${IN[$1]}
+
+	exec {in}>&-
+	wait "${PID[$1]}"
+}
+
+bound() {
+	on "$1" omertactl -j link show omr0 | jq -e '.[0]."control-bound"'
+}
+
+both_bound() {
+	make_both
+	control a
+	control b
+	is ok tell a bind
+	is ok tell b bind
+}
+
+# strangers NS COUNT SIZE [SOURCE]: datagrams to a, each from another address of the
+# netns in 10.77.0.0/16, or all from the address SOURCE.
+strangers() {
+	on "$1" python3 -c 'import socket, sys
+count, size, *source = sys.argv[1:]
+data = b"OMR\x20" + bytes(int(size) - 4)
+for i in range(int(count)):
+    if not i or not source:
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.bind((source[0] if source else f"10.77.{i % 40000 >> 8}.{i & 255}", 7777))
+    s.sendto(data, ("192.0.2.1", 51900))' "${@:2}"
+}
+
+# What control.py has of @1 that were sent to a, and what a's counters say of the others
+all_there() {
+	local sum=$2 counter
+
+	for counter in rx-drop-control rx-drop-control-limit rx-drop-control-full; do
+		sum=$((sum + $(dev_stat a "$counter")))
+	done
+	is "$1" echo "$sum"
+}
+
+test_round_trip() {
+	local type
+
+	both_bound
+	for type in 03 20 21 2f; do
+		is ok tell a send 192.0.2.2 51900 "$MAGIC${type}00ff"
+		is "192.0.2.1 51900 192.0.2.2 to_a 1 $MAGIC${type}00ff" tell b recv 1
+	done
+	is ok tell b send 192.0.2.1 51900 "${MAGIC}20"
+	is "192.0.2.2 51900 192.0.2.1 to_b 2 ${MAGIC}20" tell a recv 1
+	# In fragments, too
+	for type in 1400x20 20000x21 65507x22; do
+		is ok tell a send 192.0.2.2 51900 "$type"
+		is "192.0.2.1 51900 192.0.2.2 to_a 1 $type" tell b recv 1
+	done
+	# No peer is there.
+	is ok tell a send 2001:db8:2::2 51900 1400x20
+	is '2001:db8:2::1 51900 2001:db8:2::2 to_a 0 1400x20' tell b recv 1
+	pings a 10.9.0.2
+	is 0 tell a drain
+	is 0 tell b drain
+	no_drops a
+	no_drops b
+}
+
+# What came to one of several addresses is answered from there.
+test_local_address() {
+	both_bound
+	on a ip addr add 192.0.2.11/24 dev to_b
+	on a ip addr add 2001:db8:2::11/64 dev to_b nodad
+	is ok tell b send 192.0.2.11 51900 "${MAGIC}20"
+	is "192.0.2.2 51900 192.0.2.11 to_b 2 ${MAGIC}20" tell a recv 1
+	is ok tell a send 192.0.2.2 51900 "${MAGIC}21" 192.0.2.11
+	is "192.0.2.11 51900 192.0.2.2 to_a 0 ${MAGIC}21" tell b recv 1
+	is ok tell a send 2001:db8:2::2 51900 "${MAGIC}21" 2001:db8:2::11
+	is "2001:db8:2::11 51900 2001:db8:2::2 to_a 0 ${MAGIC}21" tell b recv 1
+	[[ $(tell a send 192.0.2.2 51900 "${MAGIC}21" 2001:db8:2::11) == *"endpoint's family"* ]]
+}
+
+# Who asks for datagrams gets them, and nobody else.
+test_nobody() {
+	make_both
+	control b
+	is ok tell b bind
+	is ok tell b send 192.0.2.1 51900 "${MAGIC}20"
+	await is 1 dev_stat a rx-drop-control
+	control a
+	refused bound a
+	is ok tell a bind
+	bound a
+	is ok tell a unbind
+	refused bound a
+	[[ $(tell a unbind) == ENOTCONN* ]]
+	is ok tell b send 192.0.2.1 51900 "${MAGIC}20"
+	await is 2 dev_stat a rx-drop-control
+	is ok tell a bind
+	hang_up a
+	refused bound a
+	is ok tell b send 192.0.2.1 51900 "${MAGIC}20"
+	await is 3 dev_stat a rx-drop-control
+	# The port may go to the next socket, but not what it was bound to.
+	control next a
+	is ok tell next bind
+	is ok tell b send 192.0.2.1 51900 "${MAGIC}20"
+	is "192.0.2.2 51900 192.0.2.1 to_b 2 ${MAGIC}20" tell next recv 1
+	# With the device, too
+	on a omertactl link del omr0
+	make_dev a
+	on a ip link set omr0 up
+	refused bound a
+	is ok tell next bind
+}
+
+# A device in another netns is none of the socket's business.
+test_moved_away() {
+	both_bound
+	make_ns c
+	on a ip link set omr0 netns omt-c
+	on c ip link set omr0 up
+	is ok tell b send 192.0.2.1 51900 "${MAGIC}20"
+	await is 1 dev_stat c rx-drop-control
+	[[ $(tell a send 192.0.2.2 51900 "${MAGIC}20") == ENODEV* ]]
+	on c ip link set omr0 netns omt-a
+	on a ip link set omr0 up
+	is ok tell b send 192.0.2.1 51900 "${MAGIC}20"
+	is "192.0.2.2 51900 192.0.2.1 to_b 2 ${MAGIC}20" tell a recv 1
+}
+
+test_refusals() {
+	both_bound
+	control other a
+	[[ $(tell other bind) == 'EBUSY another socket takes '* ]]
+	[[ $(tell other unbind) == ENOTCONN* ]]
+	[[ $(tell other send 192.0.2.2 51900 "${MAGIC}20") == 'ENOTCONN only the socket '* ]]
+	# Data is the kernel's.
+	[[ $(tell a send 192.0.2.2 51900 "${MAGIC}10") == 'EINVAL data must be '* ]]
+	[[ $(tell a send 192.0.2.2 51900 "${MAGIC}30") == 'EINVAL data must be '* ]]
+	[[ $(tell a send 192.0.2.2 51900 4f4d5320) == 'EINVAL data must be '* ]]
+	[[ $(tell a send 192.0.2.2 51900 "$MAGIC") != ok ]]
+	[[ $(tell a send 224.0.0.1 51900 "${MAGIC}20") == 'EINVAL endpoint-addr must be '* ]]
+	[[ $(tell a send 203.0.113.1 51900 "${MAGIC}20") == 'ENETUNREACH there is no route '* ]]
+	[[ $(tell a send 10.9.0.2 51900 "${MAGIC}20") == 'ELOOP the route '* ]]
+	on a ip link set omr0 down
+	[[ $(tell a send 192.0.2.2 51900 "${MAGIC}20") == 'ENETDOWN the device is down'* ]]
+	is 0 tell b drain
+	# The rights of the device's namespace, and no others
+	control user a setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all
+	[[ $(tell user bind) == EPERM* ]]
+	control root a unshare -Ur
+	[[ $(tell root bind) == EPERM* ]]
+}
+
+# One source may send so many a second, a quarter of them at once, be it a peer or not.
+test_source_limit() {
+	local start=$SECONDS n m
+
+	both_bound
+	on a omertactl link set omr0 control-source-rate 10
+	on b ip addr add 10.77.0.1/32 dev lo
+	strangers b 100 100 10.77.0.1
+	await is 97 dev_stat a rx-drop-control-limit ||
+		less_than 98 dev_stat a rx-drop-control-limit
+	n=$(tell a drain)
+	((n >= 3 && n <= 3 + 10 * (SECONDS - start + 1)))
+	all_there 100 "$n"
+	# The peer's limit is its own, and the same.
+	for _ in {1..40}; do
+		is ok tell b send 192.0.2.1 51900 "${MAGIC}20"
+	done
+	m=$(tell a drain)
+	((m >= 3 && m <= 3 + 10 * (SECONDS - start + 1)))
+	await all_there 140 "$((n + m))"
+	is 0 dev_stat a rx-drop-control
+	is 0 dev_stat a rx-drop-control-full
+}
+
+# However many strangers send, a peer's datagrams come through.
+test_flood() {
+	local flood n
+
+	both_bound
+	on a omertactl link set omr0 control-rate 5
+	on b ip route add local 10.77.0.0/16 dev lo
+	strangers b 100000 100 &
+	flood=$!
+	await more_than 50 dev_stat a rx-drop-control-limit
+	for n in {1..5}; do
+		is ok tell b send 192.0.2.1 51900 "${MAGIC}2${n}"
+	done
+	kill "$flood"
+	wait "$flood" || true
+	for n in {1..5}; do
+		until [[ $(tell a recv 1) == *" 2 ${MAGIC}2${n}" ]]; do :; done
+	done
+	pings a 10.9.0.2
+}
+
+# Who does not read loses datagrams, strangers' first; nothing waits for him.
+test_slow_reader() {
+	local before
+
+	both_bound
+	on a omertactl link set omr0 control-rate 1000000 control-source-rate 1000000
+	on b ip addr add 10.77.0.1/32 dev lo
+	strangers b 1000 1000 10.77.0.1
+	await more_than 100 dev_stat a rx-drop-control-full
+	before=$(dev_stat a rx-drop-control-full)
+	is ok tell b send 192.0.2.1 51900 "${MAGIC}2f"
+	pings a 10.9.0.2
+	is "$before" dev_stat a rx-drop-control-full
+	for _ in {1..400}; do
+		is ok tell b send 192.0.2.1 51900 1000x20
+	done
+	await more_than "$before" dev_stat a rx-drop-control-full
+	pings a 10.9.0.2
+	all_there 1401 "$(tell a drain)"
+	strangers b 1 1000 10.77.0.1
+	is '10.77.0.1 7777 192.0.2.1 to_b 0 1000x20' tell a recv 1
+}
+
+# Listeners hear where a peer went, once a second at most, and of the last place.
+test_moves() {
+	local port start=$SECONDS n
+
+	make_both
+	pings a 10.9.0.2
+	watch_events a
+	for port in {51901..51910}; do
+		on b omertactl link set omr0 listen-port "$port"
+		pings b 10.9.0.1
+		is "192.0.2.2:$port" peer_endpoint a b
+	done
+	await grep -q "^peer-endpoint omr0 2 192.0.2.2 51910$" "$DIR/events"
+	n=$(grep -c '^peer-endpoint' "$DIR/events")
+	((n <= SECONDS - start + 2))
+	# Whoever sets it knows.
+	on a omertactl peer set omr0 peer b endpoint 192.0.2.2:51999
+	on b omertactl link set omr0 listen-port 51999
+	pings a 10.9.0.2
+	refused grep 51999 "$DIR/events"
+}
+
+test_silence() {
+	make_both
+	pings a 10.9.0.2
+	watch_events a
+	is null peer_silent a b
+	on b ip link set omr0 down
+	no_ping a 10.9.0.2
+	await grep -q peer-silent "$DIR/events"
+	is true peer_silent a b
+	on a omertactl show omr0 | grep -q 'state: silent'
+	on b ip link set omr0 up
+	pings a 10.9.0.2
+	saw 'peer-silent omr0 2' 'peer-alive omr0 2'
+	is null peer_silent a b
+}
+
+peer_silent() {
+	on "$1" omertactl -j peer show omr0 peer "${NUM[$2]}" | jq .[0].silent
+}
+
+# both_listen: whether both monitors have joined, at the expense of a device
+both_listen() {
+	on a omertactl link add omr0
+	on a omertactl link del omr0
+	[[ -s "$DIR/text" && -s "$DIR/json" ]]
+}
+
+test_monitor() {
+	make_ns a b
+	make_veth a b
+	bg a omertactl monitor omr0 >"$DIR/text"
+	bg a omertactl -j monitor >"$DIR/json"
+	await both_listen
+	make_tunnel
+	GEN=2
+	install_key b a
+	install_key a b soft-time 1
+	await grep -q '^omr0 key-soft peer-id 2 local-id 0x1202 remote-id 0x2102 limit time$' "$DIR/text"
+	on a omertactl link add other
+	on a omertactl link del other
+	on a omertactl link del omr0
+	await is 'omr0 device-gone' tail -n 1 "$DIR/text"
+	refused grep other "$DIR/text"
+	await is '[["key-soft","omr0"],["device-gone","other"],["device-gone","omr0"]]' \
+		jq -sc 'map([.event, .ifname]) | .[-3:]' "$DIR/json"
+}
+
+TESTS=(
+	test_round_trip test_local_address test_nobody test_moved_away test_refusals
+	test_source_limit test_flood test_slow_reader test_moves test_silence test_monitor
+)
+
+modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
+run_tests "${@:-${TESTS[@]}}"
