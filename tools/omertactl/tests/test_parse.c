@@ -227,5 +227,6 @@ int main(void)
 	test_print();
 	test_secret();
 	test_extack();
+	test_noise();
 	return unit_end();
 }

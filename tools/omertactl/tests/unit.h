@@ -41,5 +41,6 @@ void test_conf(void);
 void test_print(void);
 void test_secret(void);
 void test_extack(void);
+void test_noise(void);
 
 #endif
