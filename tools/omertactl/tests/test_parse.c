@@ -228,5 +228,6 @@ int main(void)
 	test_secret();
 	test_extack();
 	test_noise();
+	test_handshake();
 	return unit_end();
 }

@@ -42,5 +42,6 @@ void test_print(void);
 void test_secret(void);
 void test_extack(void);
 void test_noise(void);
+void test_handshake(void);
 
 #endif

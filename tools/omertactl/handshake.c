@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "handshake.h"
+
+#include "keygen.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#define MAGIC		"OMR"
+#define PROLOGUE	"omerta 1"
+#define LABEL_MAC1	"omerta mac1"
+#define LABEL_COOKIE	"omerta cookie"
+
+/* Mode of a handshake without a key encapsulation, the only one here */
+#define CLASSIC		0
+
+#define COOKIE_NONCE	crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
+
+_Static_assert(8 + COOKIE_NONCE + OM_HS_MAC +
+	       crypto_aead_xchacha20poly1305_ietf_ABYTES == OM_HS_COOKIE_LEN,
+	       "cookie");
+_Static_assert(OM_HS_RESPONSE_LEN <= OM_HS_INITIATION_LEN &&
+	       OM_HS_COOKIE_LEN <= OM_HS_RESPONSE_LEN,
+	       "no reply is longer than its cause");
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		p[i] = (uint8_t)(v >> 8 * i);
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+	       (uint32_t)p[3] << 24;
+}
+
+static void put_header(uint8_t *msg, uint8_t type)
+{
+	memcpy(msg, MAGIC, 3);
+	msg[3] = type;
+}
+
+size_t om_hs_length(const uint8_t *msg, size_t len)
+{
+	size_t wanted;
+
+	if (len < 8 || memcmp(msg, MAGIC, 3))
+		return 0;
+	switch (msg[3]) {
+	case OM_HS_INITIATION:
+		/* The mode, and three zeros */
+		if (get32(msg + 4) != CLASSIC)
+			return 0;
+		wanted = OM_HS_INITIATION_LEN;
+		break;
+	case OM_HS_RESPONSE:
+		wanted = OM_HS_RESPONSE_LEN;
+		break;
+	case OM_HS_COOKIE:
+		wanted = OM_HS_COOKIE_LEN;
+		break;
+	default:
+		return 0;
+	}
+	return len == wanted ? len : 0;
+}
+
+/*
+ * Keys and macs
+ */
+
+static void label(const char *text, const uint8_t *public, uint8_t *out)
+{
+	crypto_hash_sha256_state state;
+
+	crypto_hash_sha256_init(&state);
+	crypto_hash_sha256_update(&state, (const uint8_t *)text, strlen(text));
+	crypto_hash_sha256_update(&state, public, OM_NOISE_KEY);
+	crypto_hash_sha256_final(&state, out);
+}
+
+static void set_labels(struct om_hs_labels *labels, const uint8_t *public)
+{
+	label(LABEL_MAC1, public, labels->mac1);
+	label(LABEL_COOKIE, public, labels->cookie);
+}
+
+bool om_hs_host_init(struct om_hs_host *host)
+{
+	host->secret_at = 0;
+	if (!om_noise_public(&host->pair))
+		return false;
+	set_labels(&host->labels, host->pair.public);
+	return true;
+}
+
+void om_hs_peer_init(struct om_hs_peer *peer)
+{
+	peer->cookie_at = 0;
+	peer->asked = false;
+	set_labels(&peer->labels, peer->public);
+}
+
+/* HMAC-SHA256, of which the first half is used */
+static void mac(const uint8_t *key, size_t key_len, const void *data, size_t len,
+		uint8_t *out)
+{
+	crypto_auth_hmacsha256_state state;
+	uint8_t whole[crypto_auth_hmacsha256_BYTES];
+
+	crypto_auth_hmacsha256_init(&state, key, key_len);
+	crypto_auth_hmacsha256_update(&state, data, len);
+	crypto_auth_hmacsha256_final(&state, whole);
+	memcpy(out, whole, OM_HS_MAC);
+	sodium_memzero(&state, sizeof(state));
+}
+
+/* Both macs of a message to a peer, at its end */
+static void finish(struct om_hs_peer *peer, uint64_t now, uint8_t *msg, size_t len)
+{
+	uint8_t *mac1 = msg + len - 2 * OM_HS_MAC, *mac2 = mac1 + OM_HS_MAC;
+
+	mac(peer->labels.mac1, 32, msg, len - 2 * OM_HS_MAC, mac1);
+	if (peer->cookie_at && now - peer->cookie_at < OM_HS_COOKIE_MS)
+		mac(peer->cookie, OM_HS_MAC, msg, len - OM_HS_MAC, mac2);
+	else
+		memset(mac2, 0, OM_HS_MAC);
+	memcpy(peer->mac1, mac1, OM_HS_MAC);
+	peer->asked = true;
+}
+
+static void make_secret(struct om_hs_host *host, uint64_t now)
+{
+	if (host->secret_at && now - host->secret_at < OM_HS_COOKIE_MS)
+		return;
+	randombytes_buf(host->secret, sizeof(host->secret));
+	host->secret_at = now;
+}
+
+enum om_hs_proof om_hs_check(struct om_hs_host *host, uint64_t now,
+			     const uint8_t *msg, size_t len,
+			     const void *source, size_t source_len)
+{
+	uint8_t wanted[OM_HS_MAC], cookie[OM_HS_MAC];
+	const uint8_t *mac1, *mac2;
+	enum om_hs_proof proof;
+
+	if (len < 2 * OM_HS_MAC)
+		return OM_HS_NONE;
+	mac1 = msg + len - 2 * OM_HS_MAC;
+	mac2 = mac1 + OM_HS_MAC;
+	mac(host->labels.mac1, 32, msg, len - 2 * OM_HS_MAC, wanted);
+	if (sodium_memcmp(wanted, mac1, OM_HS_MAC))
+		return OM_HS_NONE;
+	if (sodium_is_zero(mac2, OM_HS_MAC))
+		return OM_HS_KNOWS_US;
+	make_secret(host, now);
+	mac(host->secret, sizeof(host->secret), source, source_len, cookie);
+	mac(cookie, OM_HS_MAC, msg, len - OM_HS_MAC, wanted);
+	proof = sodium_memcmp(wanted, mac2, OM_HS_MAC) ? OM_HS_KNOWS_US :
+							 OM_HS_HAS_COOKIE;
+	sodium_memzero(cookie, sizeof(cookie));
+	sodium_memzero(wanted, sizeof(wanted));
+	return proof;
+}
+
+/*
+ * Cookies. Four bytes of the cause's mac1 stand where others have an index: the
+ * receiver sees at once whether it may be his.
+ */
+
+size_t om_hs_make_cookie(struct om_hs_host *host, uint64_t now,
+			 const uint8_t *cause, size_t len, const void *source,
+			 size_t source_len, uint8_t *out)
+{
+	const uint8_t *mac1 = cause + len - 2 * OM_HS_MAC;
+	uint8_t *nonce = out + 8, cookie[OM_HS_MAC];
+
+	make_secret(host, now);
+	mac(host->secret, sizeof(host->secret), source, source_len, cookie);
+	put_header(out, OM_HS_COOKIE);
+	memcpy(out + 4, mac1, 4);
+	randombytes_buf(nonce, COOKIE_NONCE);
+	crypto_aead_xchacha20poly1305_ietf_encrypt(nonce + COOKIE_NONCE, NULL,
+						   cookie, sizeof(cookie), mac1,
+						   OM_HS_MAC, NULL, nonce,
+						   host->labels.cookie);
+	sodium_memzero(cookie, sizeof(cookie));
+	return OM_HS_COOKIE_LEN;
+}
+
+bool om_hs_take_cookie(struct om_hs_peer *peer, uint64_t now,
+		       const uint8_t *msg, size_t len)
+{
+	const uint8_t *nonce = msg + 8;
+	uint8_t cookie[OM_HS_MAC];
+
+	/* One for each message that was sent: replays find nothing to answer. */
+	if (len != OM_HS_COOKIE_LEN || !peer->asked ||
+	    memcmp(msg + 4, peer->mac1, 4))
+		return false;
+	if (crypto_aead_xchacha20poly1305_ietf_decrypt(cookie, NULL, NULL,
+						       nonce + COOKIE_NONCE,
+						       len - 8 - COOKIE_NONCE,
+						       peer->mac1, OM_HS_MAC,
+						       nonce,
+						       peer->labels.cookie))
+		return false;
+	memcpy(peer->cookie, cookie, sizeof(cookie));
+	sodium_memzero(cookie, sizeof(cookie));
+	peer->cookie_at = now;
+	peer->asked = false;
+	return true;
+}
+
+/*
+ * The handshake
+ */
+
+static void begin(struct om_noise *n, const struct om_hs_host *host,
+		  const uint8_t *responder)
+{
+	/* With the mode, which is the zero at its end */
+	static const char prologue[] = PROLOGUE;
+
+	_Static_assert(CLASSIC == 0, "mode");
+	om_noise_begin(n, prologue, sizeof(prologue), &host->pair, responder);
+}
+
+size_t om_hs_initiate(struct om_noise *n, const struct om_hs_host *host,
+		      struct om_hs_peer *peer, const uint8_t *time,
+		      uint32_t key_id, uint64_t now, uint8_t *out)
+{
+	uint8_t payload[OM_HS_TIME + 4];
+
+	memset(out, 0, 8);
+	put_header(out, OM_HS_INITIATION);
+	memcpy(payload, time, OM_HS_TIME);
+	put32(payload + OM_HS_TIME, key_id);
+	begin(n, host, peer->public);
+	if (!om_noise_write_1(n, payload, sizeof(payload), out + 8))
+		return 0;
+	finish(peer, now, out, OM_HS_INITIATION_LEN);
+	return OM_HS_INITIATION_LEN;
+}
+
+bool om_hs_read_initiation(struct om_noise *n, const struct om_hs_host *host,
+			   const uint8_t *msg, size_t len,
+			   struct om_hs_offer *offer)
+{
+	uint8_t payload[OM_HS_TIME + 4];
+
+	if (len != OM_HS_INITIATION_LEN)
+		return false;
+	begin(n, host, host->pair.public);
+	if (!om_noise_read_1(n, msg + 8, OM_NOISE_1 + sizeof(payload), payload))
+		return false;
+	memcpy(offer->public, n->remote_fixed, OM_NOISE_KEY);
+	memcpy(offer->time, payload, OM_HS_TIME);
+	offer->key_id = get32(payload + OM_HS_TIME);
+	if (offer->key_id)
+		return true;
+	om_noise_wipe(n);
+	return false;
+}
+
+size_t om_hs_respond(struct om_noise *n, struct om_hs_peer *peer,
+		     const struct om_hs_offer *offer, uint32_t key_id,
+		     uint64_t now, uint8_t *out, struct om_hs_keys *keys)
+{
+	uint8_t payload[4];
+
+	put_header(out, OM_HS_RESPONSE);
+	put32(out + 4, offer->key_id);
+	put32(payload, key_id);
+	if (!om_noise_write_2(n, peer->psk, payload, sizeof(payload), out + 8))
+		return 0;
+	om_noise_split(n, keys->rx, keys->tx);
+	keys->remote_id = offer->key_id;
+	finish(peer, now, out, OM_HS_RESPONSE_LEN);
+	return OM_HS_RESPONSE_LEN;
+}
+
+uint32_t om_hs_response_id(const uint8_t *msg)
+{
+	return get32(msg + 4);
+}
+
+bool om_hs_read_response(struct om_noise *n, const struct om_hs_peer *peer,
+			 const uint8_t *msg, size_t len,
+			 struct om_hs_keys *keys)
+{
+	struct om_noise copy;
+	uint8_t payload[4];
+	bool ok;
+
+	if (len != OM_HS_RESPONSE_LEN)
+		return false;
+	/* Anyone who saw the initiation can send what looks like its answer. */
+	om_secret_lock(&copy, sizeof(copy));
+	copy = *n;
+	ok = om_noise_read_2(&copy, peer->psk, msg + 8,
+			     OM_NOISE_2 + sizeof(payload), payload) &&
+	     get32(payload);
+	if (ok) {
+		om_noise_split(&copy, keys->tx, keys->rx);
+		keys->remote_id = get32(payload);
+		om_noise_wipe(n);
+	}
+	om_secret_wipe(&copy, sizeof(copy));
+	return ok;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The messages of the key agent's handshake, see Documentation/keying.rst: pure
+ * functions of what they are given. Times are in milliseconds of a clock that does not
+ * stop or jump. Memory that holds secrets is the caller's, who has it locked.
+ */
+#ifndef OM_HANDSHAKE_H
+#define OM_HANDSHAKE_H
+
+#include "noise.h"
+
+#define OM_HS_MAC		16
+#define OM_HS_TIME		12	/* TAI64N */
+
+#define OM_HS_INITIATION	0x20
+#define OM_HS_RESPONSE		0x21
+#define OM_HS_COOKIE		0x22
+
+/* Of the datagrams */
+#define OM_HS_INITIATION_LEN	(8 + OM_NOISE_1 + OM_HS_TIME + 4 + 2 * OM_HS_MAC)
+#define OM_HS_RESPONSE_LEN	(8 + OM_NOISE_2 + 4 + 2 * OM_HS_MAC)
+#define OM_HS_COOKIE_LEN	(8 + 24 + OM_HS_MAC + OM_NOISE_TAG)
+#define OM_HS_LEN_MAX		OM_HS_INITIATION_LEN
+
+/* A cookie is good, and its secret used, for so long. */
+#define OM_HS_COOKIE_MS		120000
+
+/* Keys that anyone can make of a public key: of mac1, and for cookies */
+struct om_hs_labels {
+	uint8_t mac1[32];
+	uint8_t cookie[32];
+};
+
+/* This end */
+struct om_hs_host {
+	struct om_keypair pair;
+	struct om_hs_labels labels;
+	uint8_t secret[32];		/* of cookies */
+	uint64_t secret_at;		/* when it was made, 0 for never */
+};
+
+/* The other end */
+struct om_hs_peer {
+	uint8_t public[OM_NOISE_KEY];
+	uint8_t psk[OM_NOISE_KEY];	/* zeros for none */
+	struct om_hs_labels labels;
+	uint8_t cookie[OM_HS_MAC];	/* that it gave us */
+	uint64_t cookie_at;		/* 0 for none */
+	uint8_t mac1[OM_HS_MAC];	/* of the latest message to it */
+	bool asked;			/* that was no answer to a cookie yet */
+};
+
+/* What an initiation says once it is read */
+struct om_hs_offer {
+	uint8_t public[OM_NOISE_KEY];	/* of the initiator */
+	uint8_t time[OM_HS_TIME];
+	uint32_t key_id;		/* its local one */
+};
+
+/* The outcome of a handshake */
+struct om_hs_keys {
+	uint8_t rx[OM_NOISE_KEY];
+	uint8_t tx[OM_NOISE_KEY];
+	uint32_t remote_id;
+};
+
+/* What the end of a message proves */
+enum om_hs_proof {
+	OM_HS_NONE,
+	OM_HS_KNOWS_US,		/* mac1: its sender knows our public key */
+	OM_HS_HAS_COOKIE,	/* mac2: and receives what is sent to its address */
+};
+
+/* After the secret or the public key is set; false if it is no key */
+bool om_hs_host_init(struct om_hs_host *host);
+void om_hs_peer_init(struct om_hs_peer *peer);
+
+/* Bytes of a message of this kind, which is what @msg has; else 0 */
+size_t om_hs_length(const uint8_t *msg, size_t len);
+
+/* First of all, of an initiation or a response. @source: the sender's address */
+enum om_hs_proof om_hs_check(struct om_hs_host *host, uint64_t now,
+			     const uint8_t *msg, size_t len,
+			     const void *source, size_t source_len);
+
+/*
+ * The four messages. What writes one returns its length, 0 if a key is no key; what
+ * reads one leaves everything as it was if it is not authentic.
+ */
+size_t om_hs_initiate(struct om_noise *n, const struct om_hs_host *host,
+		      struct om_hs_peer *peer, const uint8_t *time,
+		      uint32_t key_id, uint64_t now, uint8_t *out);
+bool om_hs_read_initiation(struct om_noise *n, const struct om_hs_host *host,
+			   const uint8_t *msg, size_t len,
+			   struct om_hs_offer *offer);
+size_t om_hs_respond(struct om_noise *n, struct om_hs_peer *peer,
+		     const struct om_hs_offer *offer, uint32_t key_id,
+		     uint64_t now, uint8_t *out, struct om_hs_keys *keys);
+bool om_hs_read_response(struct om_noise *n, const struct om_hs_peer *peer,
+			 const uint8_t *msg, size_t len,
+			 struct om_hs_keys *keys);
+/* Of the initiation that a response says it answers, to look it up */
+uint32_t om_hs_response_id(const uint8_t *msg);
+
+size_t om_hs_make_cookie(struct om_hs_host *host, uint64_t now,
+			 const uint8_t *cause, size_t len, const void *source,
+			 size_t source_len, uint8_t *out);
+bool om_hs_take_cookie(struct om_hs_peer *peer, uint64_t now,
+		       const uint8_t *msg, size_t len);
+
+#endif
