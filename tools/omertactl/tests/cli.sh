@@ -161,7 +161,7 @@ installed() {
 layers() {
 	local out
 	out=$(grep -lE 'include <(netlink|sodium)' ./*.[ch] | sort | tr '\n' ' ')
-	[ "$out" = "./handshake.c ./keygen.c ./nl.c ./nl_event.c ./nl_msg.c ./nl_msg.h ./noise.c " ]
+	[ "$out" = "./agent.c ./handshake.c ./keygen.c ./nl.c ./nl_event.c ./nl_msg.c ./nl_msg.h ./noise.c " ]
 	result $? "libnl and libsodium each in their place" "$out"
 }
 

@@ -229,5 +229,6 @@ int main(void)
 	test_extack();
 	test_noise();
 	test_handshake();
+	test_agent();
 	return unit_end();
 }

@@ -43,5 +43,6 @@ void test_secret(void);
 void test_extack(void);
 void test_noise(void);
 void test_handshake(void);
+void test_agent(void);
 
 #endif

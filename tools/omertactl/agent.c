@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "agent.h"
+
+#include "keygen.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A key id that was used */
+struct used {
+	uint32_t id;
+	uint64_t at;
+};
+
+void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,
+		   void *ctx)
+{
+	agent->ops = ops;
+	agent->ctx = ctx;
+	agent->peer = NULL;
+	agent->peers = 0;
+	memset(&agent->ids, 0, sizeof(agent->ids));
+	memset(agent->latest, 0, sizeof(agent->latest));
+	agent->second = 0;
+	agent->count = 0;
+}
+
+void om_agent_free(struct om_agent *agent)
+{
+	sodium_free(agent->peer);
+	om_list_free(&agent->ids);
+	agent->peer = NULL;
+	agent->peers = 0;
+	sodium_memzero(&agent->host, sizeof(agent->host));
+}
+
+/* Peers are in guarded, locked memory, which is wiped when it is freed. */
+static void resize(struct om_agent *agent, size_t n)
+{
+	struct om_agent_peer *peer = NULL;
+	size_t keep = n < agent->peers ? n : agent->peers;
+
+	if (n) {
+		peer = sodium_allocarray(n, sizeof(*peer));
+		if (!peer)
+			abort();
+		memset(peer, 0, n * sizeof(*peer));
+		if (keep)
+			memcpy(peer, agent->peer, keep * sizeof(*peer));
+	}
+	sodium_free(agent->peer);
+	agent->peer = peer;
+	agent->peers = n;
+}
+
+struct om_agent_peer *om_agent_add(struct om_agent *agent, uint32_t id)
+{
+	struct om_agent_peer *peer;
+
+	resize(agent, agent->peers + 1);
+	peer = &agent->peer[agent->peers - 1];
+	peer->id = id;
+	return peer;
+}
+
+struct om_agent_peer *om_agent_find(struct om_agent *agent, uint32_t id)
+{
+	for (size_t i = 0; i < agent->peers; i++)
+		if (agent->peer[i].id == id)
+			return &agent->peer[i];
+	return NULL;
+}
+
+void om_agent_remove(struct om_agent *agent, uint32_t id)
+{
+	struct om_agent_peer *peer = om_agent_find(agent, id);
+
+	if (!peer)
+		return;
+	*peer = agent->peer[agent->peers - 1];
+	resize(agent, agent->peers - 1);
+}
+
+static struct om_agent_peer *find_public(struct om_agent *agent,
+					 const uint8_t *public)
+{
+	for (size_t i = 0; i < agent->peers; i++)
+		if (!sodium_memcmp(agent->peer[i].hs.public, public,
+				   OM_NOISE_KEY))
+			return &agent->peer[i];
+	return NULL;
+}
+
+/* At random, and none that was used lately: records under it may be on their way. */
+static uint32_t new_id(struct om_agent *agent, uint64_t now)
+{
+	struct used *used;
+	size_t i, n = 0;
+	uint32_t id;
+
+	for (i = 0; i < agent->ids.n; i++) {
+		used = OM_AT(&agent->ids, struct used, i);
+		if (now - used->at < OM_AGENT_ID_MS)
+			*OM_AT(&agent->ids, struct used, n++) = *used;
+	}
+	agent->ids.n = n;
+	do {
+		id = randombytes_random();
+		for (i = 0; i < n; i++)
+			if (OM_AT(&agent->ids, struct used, i)->id == id)
+				break;
+	} while (!id || i < n);
+	used = om_list_add(&agent->ids, sizeof(*used));
+	used->id = id;
+	used->at = now;
+	return id;
+}
+
+/*
+ * As initiator
+ */
+
+/* Its answer would find nothing that belongs to it. */
+static void drop_sent(struct om_agent_peer *peer)
+{
+	peer->sent = false;
+	om_noise_wipe(&peer->noise);
+}
+
+static void stop_trying(struct om_agent_peer *peer)
+{
+	drop_sent(peer);
+	peer->tries = 0;
+	peer->wanted = false;
+}
+
+/* Greater than any before, whatever the clock does: the other end wants it so. */
+static bool next_time(struct om_agent *agent, uint8_t time[OM_HS_TIME])
+{
+	int i = OM_HS_TIME;
+
+	agent->ops->clock(agent->ctx, time);
+	if (memcmp(time, agent->latest, OM_HS_TIME) <= 0) {
+		memcpy(time, agent->latest, OM_HS_TIME);
+		while (i && !++time[--i])
+			;
+	}
+	memcpy(agent->latest, time, OM_HS_TIME);
+	return agent->ops->remember(agent->ctx, NULL, time);
+}
+
+static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
+		     uint64_t now)
+{
+	uint8_t time[OM_HS_TIME], msg[OM_HS_LEN_MAX];
+	size_t len;
+
+	drop_sent(peer);
+	peer->tries++;
+	peer->retry_at = now + OM_AGENT_RETRY_MS +
+			 randombytes_uniform(OM_AGENT_JITTER_MS);
+	if (!next_time(agent, time))
+		return;
+	peer->sent_id = new_id(agent, now);
+	len = om_hs_initiate(&peer->noise, &agent->host, &peer->hs, time,
+			     peer->sent_id, now, msg);
+	peer->sent = len && agent->ops->send_peer(agent->ctx, peer->id, msg, len);
+	if (!peer->sent)
+		drop_sent(peer);
+}
+
+/* A key is wanted: begin, unless that is being done or is the other end's turn. */
+static void want(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
+{
+	peer->give_up_at = now + OM_AGENT_GIVE_UP_MS;
+	if (peer->tries)
+		return;
+	peer->wanted = now < peer->hold_until;
+	if (!peer->wanted)
+		initiate(agent, peer, now);
+}
+
+static bool install(struct om_agent *agent, const struct om_agent_peer *peer,
+		    uint32_t local_id, bool initiator, struct om_hs_keys *keys)
+{
+	struct om_agent_key key = {
+		.peer_id = peer->id,
+		.local_id = local_id,
+		.initiator = initiator,
+		.soft_s = initiator ? OM_AGENT_SOFT_S -
+				randombytes_uniform(OM_AGENT_SOFT_JITTER_S) :
+			  OM_AGENT_LATE_S,
+		.keys = *keys,
+	};
+	bool ok = agent->ops->install(agent->ctx, &key);
+
+	sodium_memzero(&key, sizeof(key));
+	sodium_memzero(keys, sizeof(*keys));
+	return ok;
+}
+
+static void on_response(struct om_agent *agent, const uint8_t *msg, size_t len)
+{
+	uint32_t id = om_hs_response_id(msg);
+	struct om_hs_keys keys;
+
+	for (size_t i = 0; i < agent->peers; i++) {
+		struct om_agent_peer *peer = &agent->peer[i];
+
+		if (!peer->sent || peer->sent_id != id)
+			continue;
+		if (om_hs_read_response(&peer->noise, &peer->hs, msg, len, &keys)) {
+			stop_trying(peer);
+			install(agent, peer, id, true, &keys);
+		}
+		return;
+	}
+}
+
+/*
+ * As responder
+ */
+
+static bool busy(struct om_agent *agent, uint64_t now)
+{
+	if (agent->second != now / 1000) {
+		agent->second = now / 1000;
+		agent->count = 0;
+	}
+	return ++agent->count > OM_AGENT_BUSY;
+}
+
+static void forget_offer(struct om_agent *agent, struct om_agent_peer *peer)
+{
+	if (peer->offered[0])
+		agent->ops->forget(agent->ctx, peer->id, peer->offered[0]);
+	for (int i = 1; i < OM_AGENT_OFFERED; i++)
+		peer->offered[i - 1] = peer->offered[i];
+	peer->offered[OM_AGENT_OFFERED - 1] = 0;
+}
+
+/*
+ * Whether both began, and it is ours that counts. Of the tries that follow every other
+ * yields: ours may go to where the other end was before.
+ */
+static bool ours_counts(const struct om_agent *agent,
+			const struct om_agent_peer *peer)
+{
+	return peer->sent && peer->tries % 2 &&
+	       memcmp(agent->host.pair.public, peer->hs.public,
+		      OM_NOISE_KEY) > 0;
+}
+
+static void answer(struct om_agent *agent, struct om_agent_peer *peer,
+		   struct om_noise *noise, const struct om_hs_offer *offer,
+		   uint64_t now, const struct om_agent_source *from)
+{
+	uint32_t id = new_id(agent, now);
+	uint8_t msg[OM_HS_LEN_MAX];
+	struct om_hs_keys keys;
+	size_t len;
+
+	len = om_hs_respond(noise, &peer->hs, offer, id, now, msg, &keys);
+	if (!len)
+		return;
+	stop_trying(peer);
+	peer->hold_until = now + OM_AGENT_HOLD_MS;
+	forget_offer(agent, peer);
+	/* Before the other end can use it */
+	if (!install(agent, peer, id, false, &keys))
+		return;
+	peer->offered[OM_AGENT_OFFERED - 1] = id;
+	agent->ops->send_source(agent->ctx, from, msg, len);
+}
+
+static void on_initiation(struct om_agent *agent, uint64_t now,
+			  const struct om_agent_source *from,
+			  const uint8_t *msg, size_t len)
+{
+	struct om_agent_peer *peer;
+	struct om_hs_offer offer;
+	struct om_noise noise;
+
+	om_secret_lock(&noise, sizeof(noise));
+	if (!om_hs_read_initiation(&noise, &agent->host, msg, len, &offer))
+		goto out;
+	peer = find_public(agent, offer.public);
+	if (!peer)
+		agent->ops->unknown(agent->ctx);
+	if (!peer || memcmp(offer.time, peer->latest, OM_HS_TIME) <= 0)
+		goto out;
+	memcpy(peer->latest, offer.time, OM_HS_TIME);
+	/* What is not remembered could be played again to whoever comes after us. */
+	if (agent->ops->remember(agent->ctx, offer.public, offer.time) &&
+	    !ours_counts(agent, peer))
+		answer(agent, peer, &noise, &offer, now, from);
+out:
+	om_secret_wipe(&noise, sizeof(noise));
+}
+
+static void on_cookie(struct om_agent *agent, uint64_t now, const uint8_t *msg,
+		      size_t len)
+{
+	for (size_t i = 0; i < agent->peers; i++)
+		if (om_hs_take_cookie(&agent->peer[i].hs, now, msg, len))
+			return;
+}
+
+/* Whether a message's sender may have us work for it; else he may get a cookie. */
+static bool admit(struct om_agent *agent, uint64_t now,
+		  const struct om_agent_source *from, const uint8_t *msg,
+		  size_t len)
+{
+	uint8_t cookie[OM_HS_COOKIE_LEN];
+	size_t n;
+
+	switch (om_hs_check(&agent->host, now, msg, len, from, sizeof(*from))) {
+	case OM_HS_NONE:
+		return false;
+	case OM_HS_KNOWS_US:
+		if (!busy(agent, now))
+			return true;
+		n = om_hs_make_cookie(&agent->host, now, msg, len, from,
+				      sizeof(*from), cookie);
+		agent->ops->send_source(agent->ctx, from, cookie, n);
+		return false;
+	case OM_HS_HAS_COOKIE:
+		busy(agent, now);
+		return true;
+	}
+	return false;
+}
+
+void om_agent_receive(struct om_agent *agent, uint64_t now,
+		      const struct om_agent_source *from, const uint8_t *msg,
+		      size_t len)
+{
+	if (!om_hs_length(msg, len))
+		return;
+	if (msg[3] == OM_HS_COOKIE) {
+		on_cookie(agent, now, msg, len);
+		return;
+	}
+	if (!admit(agent, now, from, msg, len))
+		return;
+	if (msg[3] == OM_HS_INITIATION)
+		on_initiation(agent, now, from, msg, len);
+	else
+		on_response(agent, msg, len);
+}
+
+/*
+ * What happens by itself
+ */
+
+void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
+		   enum om_agent_event event, uint32_t local_id)
+{
+	struct om_agent_peer *peer = om_agent_find(agent, peer_id);
+
+	if (!peer)
+		return;
+	if (event != OM_AGENT_KEY_CONFIRMED) {
+		want(agent, peer, now);
+		return;
+	}
+	for (int i = 0; i < OM_AGENT_OFFERED; i++)
+		if (peer->offered[i] == local_id)
+			peer->offered[i] = 0;
+}
+
+static uint64_t run_peer(struct om_agent *agent, struct om_agent_peer *peer,
+			 uint64_t now)
+{
+	if (peer->tries && now >= peer->give_up_at)
+		stop_trying(peer);
+	else if (peer->tries && now >= peer->retry_at)
+		initiate(agent, peer, now);
+	else if (peer->wanted && now >= peer->hold_until)
+		want(agent, peer, now);
+	if (peer->tries)
+		return peer->retry_at < peer->give_up_at ? peer->retry_at :
+							   peer->give_up_at;
+	return peer->wanted ? peer->hold_until : UINT64_MAX;
+}
+
+uint64_t om_agent_run(struct om_agent *agent, uint64_t now)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (size_t i = 0; i < agent->peers; i++) {
+		uint64_t due = run_peer(agent, &agent->peer[i], now);
+
+		if (due < next)
+			next = due;
+	}
+	return next;
+}

@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two key agents, each with the keys of a kernel in memory, on a network that loses,
+ * repeats and reorders, at the speed of a loop: would catch a state that is not left,
+ * a key that one end seals under and the other does not have, and an old message that
+ * does anything.
+ */
+#include "unit.h"
+
+#include "../agent.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+
+#define STEP_MS		10
+#define DATA_MS		50	/* a packet each way */
+#define KEYS		8
+#define MESSAGES	4096
+#define A		0
+#define B		1
+
+struct key {
+	struct om_agent_key k;
+	uint64_t at;
+	bool active, retired, confirmed, told;
+};
+
+struct end {
+	struct om_agent agent;
+	struct key key[KEYS];
+	size_t keys, installed;
+	uint64_t confirm_at;
+	unsigned int confirm_left;
+	struct om_agent_source where;	/* of the other end, as known */
+	uint8_t remembered[OM_HS_TIME], own[OM_HS_TIME];
+	int64_t clock;			/* seconds that it is wrong by */
+	uint64_t sent, got, waited, needed_at;
+};
+
+struct message {
+	uint64_t due;
+	int to;
+	struct om_agent_source from;	/* as the receiver sees it */
+	size_t len;
+	uint8_t data[OM_HS_LEN_MAX];
+};
+
+static struct {
+	struct end end[2];
+	struct om_agent_source place[2];	/* where the ends are */
+	struct message message[MESSAGES];
+	size_t messages, sent;
+	unsigned int loss, twice, latest;	/* percent; ms */
+	bool cut[2];			/* nothing gets to it */
+	struct message old[MESSAGES];	/* all that ever was sent */
+	size_t olds;
+	uint64_t now;
+	uint32_t seed;
+	bool quiet;			/* no data */
+	bool full;			/* nothing can be remembered */
+	unsigned int strangers;
+} w;
+
+/* Numerical Recipes' generator: runs are the same each time. */
+static uint32_t chance(uint32_t below)
+{
+	w.seed = w.seed * 1664525 + 1013904223;
+	return (uint32_t)((uint64_t)w.seed * below >> 32);
+}
+
+static int of(const void *ctx)
+{
+	return ctx == &w.end[B];
+}
+
+static void post(int to, int from, const uint8_t *msg, size_t len)
+{
+	struct message *m = &w.message[w.messages];
+
+	w.sent++;
+	if (w.olds < MESSAGES) {
+		w.old[w.olds] = (struct message){ .to = to, .len = len };
+		w.old[w.olds].from = w.place[from];
+		memcpy(w.old[w.olds++].data, msg, len);
+	}
+	if (w.messages == MESSAGES || w.cut[to] || chance(100) < w.loss)
+		return;
+	*m = (struct message){ .to = to, .len = len };
+	m->due = w.now + 1 + (w.latest ? chance(w.latest) : 0);
+	m->from = w.place[from];
+	memcpy(m->data, msg, len);
+	w.messages++;
+	if (chance(100) < w.twice)
+		post(to, from, msg, len);
+}
+
+static bool same(const struct om_agent_source *a, const struct om_agent_source *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+static void send_source(void *ctx, const struct om_agent_source *to,
+			const uint8_t *msg, size_t len)
+{
+	if (same(to, &w.place[!of(ctx)]))
+		post(!of(ctx), of(ctx), msg, len);
+	else
+		w.sent++;
+}
+
+static bool send_peer(void *ctx, uint32_t peer_id, const uint8_t *msg, size_t len)
+{
+	struct end *e = ctx;
+
+	(void)peer_id;
+	if (!e->where.len)
+		return false;
+	send_source(ctx, &e->where, msg, len);
+	return true;
+}
+
+static void activate(struct end *e, struct key *key)
+{
+	for (size_t i = 0; i < e->keys; i++) {
+		e->key[i].retired |= e->key[i].active;
+		e->key[i].active = false;
+	}
+	key->active = true;
+}
+
+static void delete(struct end *e, size_t i)
+{
+	memmove(&e->key[i], &e->key[i + 1], (--e->keys - i) * sizeof(e->key[0]));
+}
+
+static bool install(void *ctx, const struct om_agent_key *k)
+{
+	struct end *e = ctx;
+	struct key *key;
+
+	if (e->keys == KEYS)
+		return false;
+	key = &e->key[e->keys++];
+	*key = (struct key){ .k = *k, .at = w.now };
+	e->installed++;
+	if (k->initiator) {
+		activate(e, key);
+		e->confirm_left = 10;
+		e->confirm_at = w.now;
+	}
+	return true;
+}
+
+static void forget(void *ctx, uint32_t peer_id, uint32_t local_id)
+{
+	struct end *e = ctx;
+
+	(void)peer_id;
+	for (size_t i = 0; i < e->keys; i++)
+		if (e->key[i].k.local_id == local_id) {
+			delete(e, i);
+			return;
+		}
+}
+
+static void put_clock(void *ctx, uint8_t time[OM_HS_TIME])
+{
+	const struct end *e = ctx;
+	uint64_t s = (uint64_t)((int64_t)(w.now / 1000) + (1LL << 62) + e->clock);
+
+	memset(time, 0, OM_HS_TIME);
+	for (int i = 0; i < 8; i++)
+		time[i] = (uint8_t)(s >> (56 - 8 * i));
+}
+
+static bool remember(void *ctx, const uint8_t *public,
+		     const uint8_t time[OM_HS_TIME])
+{
+	struct end *e = ctx;
+
+	memcpy(public ? e->remembered : e->own, time, OM_HS_TIME);
+	return !w.full;
+}
+
+static void unknown(void *ctx)
+{
+	(void)ctx;
+	w.strangers++;
+}
+
+static const struct om_agent_ops ops = {
+	.send_peer = send_peer,
+	.send_source = send_source,
+	.install = install,
+	.forget = forget,
+	.clock = put_clock,
+	.remember = remember,
+	.unknown = unknown,
+};
+
+static void start(int n)
+{
+	struct end *e = &w.end[n];
+	struct om_agent_peer *peer;
+	struct om_hs_host other;
+
+	om_agent_init(&e->agent, &ops, e);
+	memset(e->agent.host.pair.secret, 'a' + n, 32);
+	om_hs_host_init(&e->agent.host);
+	memcpy(e->agent.latest, e->own, OM_HS_TIME);
+	memset(other.pair.secret, 'a' + !n, 32);
+	om_hs_host_init(&other);
+	peer = om_agent_add(&e->agent, 1);
+	memcpy(peer->hs.public, other.pair.public, 32);
+	memset(peer->hs.psk, 5, 32);
+	om_hs_peer_init(&peer->hs);
+	memcpy(peer->latest, e->remembered, OM_HS_TIME);
+}
+
+static void move(int n, uint16_t port)
+{
+	w.place[n] = (struct om_agent_source){ .port = port, .len = 4 };
+}
+
+static void set_up(void)
+{
+	memset(&w, 0, sizeof(w));
+	w.now = 1000000;
+	w.seed = 1;
+	for (int i = 0; i < 2; i++) {
+		move(i, (uint16_t)(1000 + i));
+		start(i);
+	}
+	w.end[A].where = w.place[B];
+	w.end[B].where = w.place[A];
+}
+
+static void tear_down(void)
+{
+	om_agent_free(&w.end[A].agent);
+	om_agent_free(&w.end[B].agent);
+}
+
+static void tell(struct end *e, enum om_agent_event event, uint32_t id)
+{
+	om_agent_tell(&e->agent, w.now, 1, event, id);
+}
+
+/* A record from the other end under this key: may be opened here */
+static bool open_record(struct end *e, const struct key *under, int from)
+{
+	for (size_t i = 0; i < e->keys; i++) {
+		struct key *key = &e->key[i];
+
+		if (key->k.local_id != under->k.keys.remote_id)
+			continue;
+		if (memcmp(key->k.keys.rx, under->k.keys.tx, 32))
+			return false;
+		e->where = w.place[from];
+		if (key->active)
+			e->confirm_left = 0;
+		if (key->confirmed)
+			return true;
+		key->confirmed = true;
+		if (!key->k.initiator && !key->retired)
+			activate(e, key);
+		tell(e, OM_AGENT_KEY_CONFIRMED, key->k.local_id);
+		return true;
+	}
+	return false;
+}
+
+static struct key *active(struct end *e)
+{
+	for (size_t i = 0; i < e->keys; i++)
+		if (e->key[i].active)
+			return &e->key[i];
+	return NULL;
+}
+
+static void send_data(int n)
+{
+	struct end *e = &w.end[n], *other = &w.end[!n];
+	const struct key *key = active(e);
+
+	if (!key) {
+		e->waited++;
+		if (w.now >= e->needed_at) {
+			e->needed_at = w.now + 5000;
+			tell(e, OM_AGENT_KEY_NEEDED, 0);
+		}
+		return;
+	}
+	/* Data that goes astray is not the handshake's business. */
+	if (!same(&e->where, &w.place[!n]) || w.cut[!n])
+		return;
+	e->sent++;
+	other->got += open_record(other, key, n);
+}
+
+static void run_kernel(int n)
+{
+	struct end *e = &w.end[n];
+
+	for (size_t i = 0; i < e->keys; i++) {
+		struct key *key = &e->key[i];
+		uint64_t age = w.now - key->at;
+
+		if (age >= OM_AGENT_OPEN_S * 1000ULL) {
+			delete(e, i--);
+			continue;
+		}
+		if (age >= OM_AGENT_SEAL_S * 1000ULL)
+			key->active = false;
+		if (key->active && !key->told && age >= key->k.soft_s * 1000ULL) {
+			key->told = true;
+			tell(e, OM_AGENT_KEY_SOFT, key->k.local_id);
+		}
+	}
+	if (e->confirm_left && w.now >= e->confirm_at && active(e)) {
+		e->confirm_left--;
+		e->confirm_at = w.now + 1000;
+		if (same(&e->where, &w.place[!n]) && !w.cut[!n] &&
+		    chance(100) >= w.loss)
+			open_record(&w.end[!n], active(e), n);
+	}
+}
+
+static void deliver(void)
+{
+	for (size_t i = 0; i < w.messages; i++) {
+		struct message m = w.message[i];
+
+		if (m.due > w.now)
+			continue;
+		w.message[i--] = w.message[--w.messages];
+		om_agent_receive(&w.end[m.to].agent, w.now, &m.from, m.data, m.len);
+	}
+}
+
+static void run(unsigned int seconds)
+{
+	uint64_t end = w.now + seconds * 1000ULL;
+
+	for (; w.now < end; w.now += STEP_MS) {
+		deliver();
+		for (int n = 0; n < 2; n++) {
+			om_agent_run(&w.end[n].agent, w.now);
+			run_kernel(n);
+			if (!w.quiet && !(w.now % DATA_MS))
+				send_data(n);
+		}
+	}
+}
+
+static void forget_counts(void)
+{
+	for (int n = 0; n < 2; n++) {
+		w.end[n].sent = 0;
+		w.end[n].got = 0;
+		w.end[n].waited = 0;
+		w.end[n].installed = 0;
+	}
+	w.sent = 0;
+}
+
+/* All that was sent was opened, and nothing had to wait. */
+static bool nothing_lost(void)
+{
+	return w.end[A].sent && w.end[B].sent &&
+	       w.end[A].sent == w.end[B].got && w.end[B].sent == w.end[A].got &&
+	       !w.end[A].waited && !w.end[B].waited;
+}
+
+static const char *counts(void)
+{
+	static char text[200];
+
+	snprintf(text, sizeof(text), "sent %zu %zu, got %zu %zu, waited %zu %zu, keys %zu %zu, messages %zu",
+		 (size_t)w.end[A].sent, (size_t)w.end[B].sent,
+		 (size_t)w.end[A].got, (size_t)w.end[B].got,
+		 (size_t)w.end[A].waited, (size_t)w.end[B].waited,
+		 w.end[A].installed, w.end[B].installed, w.sent);
+	return text;
+}
+
+/* 500 keys, on a good network and a bad one */
+static void rekeying(void)
+{
+	set_up();
+	run(2);
+	unit_ok(active(&w.end[A]) && active(&w.end[B]), "agent: the first key",
+		"%s", counts());
+	forget_counts();
+	run(500 * OM_AGENT_SOFT_S);
+	unit_ok(nothing_lost() && w.end[A].installed >= 500 &&
+		w.end[A].installed < 560 &&
+		w.end[B].installed == w.end[A].installed &&
+		w.sent == 2 * w.end[A].installed,
+		"agent: 500 keys, two messages each", "%s", counts());
+	tear_down();
+	set_up();
+	w.loss = 50;
+	w.twice = 20;
+	w.latest = 3000;
+	run(60);
+	forget_counts();
+	run(500 * OM_AGENT_SOFT_S);
+	unit_ok(w.end[A].sent == w.end[B].got && w.end[B].sent == w.end[A].got &&
+		w.end[A].waited + w.end[B].waited < w.end[A].sent / 50,
+		"agent: 500 keys, half of all messages lost", "%s", counts());
+	tear_down();
+}
+
+/* Both want a key at the same moment: one handshake comes of it. */
+static void simultaneous(void)
+{
+	set_up();
+	w.latest = 0;
+	for (int n = 0; n < 2; n++)
+		tell(&w.end[n], OM_AGENT_KEY_NEEDED, 0);
+	run(1);
+	unit_ok(active(&w.end[A]) && active(&w.end[B]) && w.sent == 3 &&
+		w.end[A].keys == 1 && w.end[B].keys == 1,
+		"agent: both begin", "%s", counts());
+	run(60);
+	unit_ok(w.sent == 3 && w.end[A].sent == w.end[B].got,
+		"agent: and are content", "%s", counts());
+	tear_down();
+}
+
+/* Either end goes elsewhere while neither has a key, and both want one. */
+static void moved(void)
+{
+	for (int n = 0; n < 2; n++) {
+		set_up();
+		move(n, 7);
+		run(60);
+		forget_counts();
+		run(300);
+		unit_ok(nothing_lost(), "agent: the one who moved is found",
+			"%d: %s", n, counts());
+		tear_down();
+	}
+	set_up();
+	w.end[B].where.len = 0;
+	run(20);
+	unit_ok(active(&w.end[B]), "agent: who knows no endpoint is found", "%s",
+		counts());
+	tear_down();
+}
+
+/* The agent is started again: keys go on, and so does rekeying. */
+static void restarted(void)
+{
+	set_up();
+	run(60);
+	forget_counts();
+	for (int i = 0; i < 20; i++) {
+		om_agent_free(&w.end[i % 2].agent);
+		start(i % 2);
+		run(50);
+	}
+	unit_ok(nothing_lost() && w.end[A].installed >= 8,
+		"agent: started again and again", "%s", counts());
+	tear_down();
+}
+
+/* Its clock goes back, or far ahead and back. */
+static void clocks(void)
+{
+	set_up();
+	run(10);
+	forget_counts();
+	w.end[A].clock = -100000;
+	run(300);
+	w.end[A].clock = 100000;
+	run(300);
+	w.end[A].clock = 0;
+	om_agent_free(&w.end[A].agent);
+	start(A);
+	run(300);
+	unit_ok(nothing_lost(), "agent: clocks that jump", "%s", counts());
+	tear_down();
+}
+
+/* All that was ever sent comes again. */
+static void replayed(void)
+{
+	size_t keys;
+
+	set_up();
+	run(1000);
+	w.quiet = true;
+	run(1);
+	forget_counts();
+	keys = w.olds;
+	for (size_t i = 0; i < keys; i++) {
+		om_agent_receive(&w.end[w.old[i].to].agent, w.now,
+				 &w.old[i].from, w.old[i].data, w.old[i].len);
+		w.now += 1000;
+	}
+	unit_ok(keys > 10 && !w.sent && !w.end[A].installed &&
+		!w.end[B].installed, "agent: old messages", "%zu, %s", keys,
+		counts());
+	/* And to one that was started again */
+	om_agent_free(&w.end[A].agent);
+	start(A);
+	for (size_t i = 0; i < keys; i++)
+		om_agent_receive(&w.end[A].agent, w.now += 1000, &w.old[i].from,
+				 w.old[i].data, w.old[i].len);
+	unit_ok(!w.sent && !w.end[A].installed,
+		"agent: old messages after a restart", "%s", counts());
+	tear_down();
+}
+
+/* Nobody is there: it gives up, and begins anew when it is asked. */
+static void nobody(void)
+{
+	size_t first;
+
+	set_up();
+	w.quiet = true;
+	w.cut[B] = true;
+	tell(&w.end[A], OM_AGENT_KEY_NEEDED, 0);
+	run(89);
+	first = w.sent;
+	run(1000);
+	unit_ok(first >= 16 && first <= 18 && w.sent <= first + 1 &&
+		om_agent_run(&w.end[A].agent, w.now) == UINT64_MAX,
+		"agent: gives up", "%zu, %s", first, counts());
+	w.cut[B] = false;
+	tell(&w.end[A], OM_AGENT_KEY_NEEDED, 0);
+	run(1);
+	unit_ok(active(&w.end[A]), "agent: and begins anew", "%s", counts());
+	tear_down();
+}
+
+/* Strangers who know a public key: cookies, and the peer gets through with one. */
+static void flood(void)
+{
+	struct om_agent_source from = { .len = 4, .port = 9 };
+	struct om_hs_host stranger;
+	struct om_noise noise;
+	struct om_hs_peer to_a;
+	uint8_t msg[OM_HS_LEN_MAX], time[OM_HS_TIME] = { 0 };
+
+	set_up();
+	memset(stranger.pair.secret, 'z', 32);
+	om_hs_host_init(&stranger);
+	memset(&to_a, 0, sizeof(to_a));
+	memcpy(to_a.public, w.end[A].agent.host.pair.public, 32);
+	om_hs_peer_init(&to_a);
+	w.quiet = true;
+	w.end[A].where.len = 0;
+	for (int i = 0; i < 10; i++) {
+		for (int k = 0; k < 60; k++) {
+			om_hs_initiate(&noise, &stranger, &to_a, time, 1, w.now,
+				       msg);
+			om_agent_receive(&w.end[A].agent, w.now, &from, msg,
+					 OM_HS_INITIATION_LEN);
+		}
+		if (i == 1)
+			tell(&w.end[B], OM_AGENT_KEY_NEEDED, 0);
+		run(1);
+	}
+	unit_ok(active(&w.end[B]) && w.end[A].keys == 1 &&
+		w.end[B].agent.peer[0].hs.cookie_at && w.strangers,
+		"agent: the peer comes through a flood", "%s", counts());
+	om_noise_wipe(&noise);
+	tear_down();
+}
+
+/* What cannot be remembered is not done. */
+static void full_disk(void)
+{
+	set_up();
+	w.full = true;
+	run(60);
+	unit_ok(!active(&w.end[A]) && !active(&w.end[B]) && !w.sent,
+		"agent: a full disk", "%s", counts());
+	w.full = false;
+	run(20);
+	unit_ok(active(&w.end[A]) && active(&w.end[B]),
+		"agent: there is room again", "%s", counts());
+	tear_down();
+}
+
+void test_agent(void)
+{
+	rekeying();
+	simultaneous();
+	moved();
+	restarted();
+	clocks();
+	replayed();
+	nobody();
+	flood();
+	full_disk();
+}
