@@ -60,7 +60,9 @@ static int parse_port(const char *text, uint16_t *port)
 	return OM_OK;
 }
 
-static int lookup(const char *host, struct addrinfo **res, struct om_err *err)
+/* *res stays NULL for a name if those are not looked up. */
+static int lookup(const char *host, bool names, struct addrinfo **res,
+		  struct om_err *err)
 {
 	struct addrinfo hints = {
 		.ai_family = AF_UNSPEC,
@@ -75,6 +77,8 @@ static int lookup(const char *host, struct addrinfo **res, struct om_err *err)
 	if (strpbrk(host, ":%"))
 		return om_err(err, OM_USAGE,
 			      "not an address, or no such scope interface");
+	if (!names)
+		return OM_OK;
 	hints.ai_flags = AI_ADDRCONFIG;
 	rc = getaddrinfo(host, NULL, &hints, res);
 	if (rc == EAI_SYSTEM)
@@ -108,9 +112,10 @@ static void store_endpoint(struct om_peer *peer, const struct sockaddr *sa,
 	}
 }
 
-int om_endpoint_parse(const char *text, struct om_peer *peer, struct om_err *err)
+static int parse_endpoint(const char *text, bool names, struct om_peer *peer,
+			  struct om_err *err)
 {
-	char buf[512], *host = buf, *port_text = buf;
+	char buf[OM_ENDPOINT_TEXT], *host = buf, *port_text = buf;
 	struct addrinfo *res = NULL;
 	uint16_t port = 0;
 	int rc;
@@ -126,8 +131,8 @@ int om_endpoint_parse(const char *text, struct om_peer *peer, struct om_err *err
 	if (!rc && !*host)
 		rc = om_err(err, OM_USAGE, "expected HOST:PORT");
 	if (!rc)
-		rc = lookup(host, &res, err);
-	if (!rc)
+		rc = lookup(host, names, &res, err);
+	if (!rc && res)
 		store_endpoint(peer, res->ai_addr, port);
 out:
 	if (res)
@@ -135,6 +140,16 @@ out:
 	if (rc)
 		om_err_prefix(err, "\"%s\"", text);
 	return rc;
+}
+
+int om_endpoint_parse(const char *text, struct om_peer *peer, struct om_err *err)
+{
+	return parse_endpoint(text, true, peer, err);
+}
+
+int om_endpoint_check(const char *text, struct om_peer *peer, struct om_err *err)
+{
+	return parse_endpoint(text, false, peer, err);
 }
 
 void om_endpoint_format(char *buf, size_t size, const struct om_peer *peer)
@@ -208,14 +223,13 @@ static int parse_prefix(char *text, struct om_prefix *p, struct om_err *err)
 	p->len = (uint8_t)max;
 	if (slash && parse_prefix_len(slash + 1, max, &p->len))
 		return om_err(err, OM_USAGE, "prefix length must be 0..%u", max);
-	clear_host_bits(p);
 	p->has |= OM_BIT(OMERTA_A_ALLOWED_IP_ADDR) |
 		  OM_BIT(OMERTA_A_ALLOWED_IP_PREFIX_LEN);
 	return OM_OK;
 }
 
-int om_prefix_parse(const char *text, size_t len, struct om_prefix *p,
-		    struct om_err *err)
+int om_address_parse(const char *text, size_t len, struct om_prefix *p,
+		     struct om_err *err)
 {
 	char buf[OM_PREFIX_LEN];
 	int rc;
@@ -231,6 +245,16 @@ int om_prefix_parse(const char *text, size_t len, struct om_prefix *p,
 	if (rc)
 		om_err_prefix(err, "\"%.*s\"", (int)(len < 256 ? len : 256),
 			      text);
+	return rc;
+}
+
+int om_prefix_parse(const char *text, size_t len, struct om_prefix *p,
+		    struct om_err *err)
+{
+	int rc = om_address_parse(text, len, p, err);
+
+	if (!rc)
+		clear_host_bits(p);
 	return rc;
 }
 

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
+
+static bool to_syslog;
 
 int om_err(struct om_err *err, int status, const char *fmt, ...)
 {
@@ -150,8 +153,17 @@ void om_complain(const char *text)
 {
 	char buf[4 * sizeof(((struct om_err *)0)->text)];
 
-	fprintf(stderr, "omertactl: %s\n",
-		escape(buf, sizeof(buf), text, false));
+	escape(buf, sizeof(buf), text, false);
+	if (to_syslog)
+		syslog(LOG_WARNING, "%s", buf);
+	else
+		fprintf(stderr, "omertactl: %s\n", buf);
+}
+
+void om_complain_to_syslog(void)
+{
+	openlog("omertactl", LOG_PID, LOG_DAEMON);
+	to_syslog = true;
 }
 
 void om_warn(const char *fmt, ...)

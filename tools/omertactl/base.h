@@ -31,6 +31,8 @@ void om_err_append(struct om_err *err, const char *fmt, ...) OM_PRINTF(2, 3);
 
 /* To standard error. What is quoted may be foreign: controls are escaped. */
 void om_complain(const char *text);
+/* From here on to the system's log, for who has no standard error any more */
+void om_complain_to_syslog(void);
 void om_warn(const char *fmt, ...) OM_PRINTF(1, 2);
 
 /* A growing array. Elements are plain data and move when it grows. */

@@ -42,6 +42,7 @@ int om_monitor(struct om_ctx *ctx, struct om_args *args);
 int om_setconf(struct om_ctx *ctx, struct om_args *args);
 int om_syncconf(struct om_ctx *ctx, struct om_args *args);
 int om_showconf(struct om_ctx *ctx, struct om_args *args);
+int om_check(struct om_ctx *ctx, struct om_args *args);
 
 /* Numbers of the options "runs" and "time" */
 #define OM_BENCH_RUNS	0

@@ -11,7 +11,7 @@ static int apply(struct om_ctx *ctx, struct om_args *args, bool literal)
 {
 	struct om_config conf;
 	struct om_state state;
-	int rc = om_config_read(args->pos[1], &conf, &ctx->err);
+	int rc = om_config_read(args->pos[1], 0, &conf, &ctx->err);
 
 	if (rc)
 		return rc;
@@ -51,4 +51,9 @@ int om_showconf(struct om_ctx *ctx, struct om_args *args)
 	om_config_print(&s.dev, &s.peers);
 	om_state_free(&s);
 	return om_print_end(&ctx->err);
+}
+
+int om_check(struct om_ctx *ctx, struct om_args *args)
+{
+	return om_config_check(args->pos[0], &ctx->err);
 }

@@ -1,49 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "config.h"
+#include "config_parse.h"
 
-#include "addr.h"
-#include "value.h"
+#include "keygen.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-/* Where a prefix stands in the file */
-struct place {
-	unsigned int line;
-	unsigned int col;
-};
-
-struct parser {
-	const char *name;
-	unsigned int line;
-	const char *text;		/* of the line */
-	const struct om_object *section;	/* NULL before the first */
-	unsigned int section_line;
-	bool interface_seen;
-	struct om_config *conf;
-	struct om_list prefixes;	/* of all peers, struct om_prefix */
-	struct om_list places;		/* theirs, struct place */
-	struct om_err *err;
-};
-
-static unsigned int column(const struct parser *p, const char *at)
+static unsigned int column(const struct om_parser *p, const char *at)
 {
 	return (unsigned int)(at - p->text) + 1;
 }
 
-static void put_place(struct parser *p, unsigned int line, unsigned int col)
+void om_parser_put_place(struct om_parser *p, unsigned int line, unsigned int col)
 {
 	om_err_prefix(p->err, "%s:%u:%u", p->name, line, col);
 }
 
-static int fail(struct parser *p, const char *at, const char *fmt, ...)
-	OM_PRINTF(3, 4);
-
-static int fail(struct parser *p, const char *at, const char *fmt, ...)
+int om_parser_fail(struct om_parser *p, const char *at, const char *fmt, ...)
 {
 	char buf[512];
 	va_list ap;
@@ -52,105 +33,68 @@ static int fail(struct parser *p, const char *at, const char *fmt, ...)
 	vsnprintf(buf, sizeof(buf), fmt, ap);
 	va_end(ap);
 	om_err(p->err, OM_USAGE, "%s", buf);
-	put_place(p, p->line, column(p, at));
+	om_parser_put_place(p, p->line, column(p, at));
 	return OM_USAGE;
 }
 
-static struct om_peer *last_peer(const struct parser *p)
+int om_parser_blame(struct om_parser *p, const char *at, const char *key, int rc)
+{
+	om_err_prefix(p->err, "%s", key);
+	om_parser_put_place(p, p->line, column(p, at));
+	return rc;
+}
+
+struct om_peer *om_parser_peer(const struct om_parser *p)
 {
 	return OM_AT(&p->conf->peers, struct om_peer, p->conf->peers.n - 1);
 }
 
-static void *section_data(const struct parser *p)
+static int begin_interface(struct om_parser *p, const char *s)
 {
-	return p->section == &om_peer_object ? (void *)last_peer(p) :
-					       (void *)&p->conf->dev;
-}
-
-/* A peer without an id cannot be told from others. */
-static int end_section(struct parser *p)
-{
-	if (p->section != &om_peer_object || last_peer(p)->id)
-		return OM_OK;
-	om_err(p->err, OM_USAGE, "[Peer]: Id is missing");
-	put_place(p, p->section_line, 1);
-	return OM_USAGE;
-}
-
-static int start_section(struct parser *p, const char *s)
-{
-	if (end_section(p))
-		return OM_USAGE;
-	if (!strcasecmp(s, "[Interface]")) {
-		if (p->interface_seen)
-			return fail(p, s, "\"%s\": given twice", s);
-		p->interface_seen = true;
-		p->section = &om_device_object;
-	} else if (!strcasecmp(s, "[Peer]")) {
-		om_list_add(&p->conf->peers, sizeof(struct om_peer));
-		p->section = &om_peer_object;
-	} else {
-		return fail(p, s, "\"%.200s\": expected [Interface] or [Peer]", s);
-	}
-	p->section_line = p->line;
+	if (p->interface_seen)
+		return om_parser_fail(p, s, "\"%s\": given twice", s);
+	p->interface_seen = true;
+	p->section = &om_device_object;
 	return OM_OK;
 }
 
-static const struct om_field *find_key(const struct om_object *obj,
-				       const char *name)
+static void begin_peer(struct om_parser *p)
 {
-	for (size_t i = 0; i < obj->fields; i++)
-		if (obj->field[i].conf && !strcasecmp(obj->field[i].conf, name))
-			return &obj->field[i];
-	return NULL;
+	struct om_peer_conf *c;
+
+	om_list_add(&p->conf->peers, sizeof(struct om_peer));
+	c = om_list_add(&p->conf->peer_conf, sizeof(*c));
+	c->line = p->line;
+	p->section = &om_peer_object;
 }
 
-/* The item of AllowedIPs at @item */
-static int add_prefix(struct parser *p, const struct om_field *f,
-		      const char *item, size_t len)
+/* A mistake ends the reading, unless all are to be told. */
+static int told(struct om_parser *p, int rc)
 {
-	struct om_peer *peer = last_peer(p);
-	struct om_prefix prefix;
-	struct place *place;
-
-	if (om_prefix_parse(item, len, &prefix, p->err)) {
-		om_err_prefix(p->err, "%s", f->conf);
-		put_place(p, p->line, column(p, item));
-		return OM_USAGE;
-	}
-	*(struct om_prefix *)om_list_add(&peer->allowed_ips, sizeof(prefix)) =
-		prefix;
-	*(struct om_prefix *)om_list_add(&p->prefixes, sizeof(prefix)) = prefix;
-	place = om_list_add(&p->places, sizeof(*place));
-	place->line = p->line;
-	place->col = column(p, item);
-	peer->has |= OM_BIT(OMERTA_A_PEER_ALLOWED_IPS);
+	if (!rc || !p->all)
+		return rc;
+	om_complain(p->err->text);
+	p->mistakes++;
 	return OM_OK;
 }
 
-static int add_prefixes(struct parser *p, const struct om_field *f,
-			const char *value)
+static int start_section(struct om_parser *p, const char *s)
 {
-	const char *item;
-	size_t len;
-	int rc = OM_OK;
+	int rc = told(p, om_parser_end_section(p));
 
-	if (!*value)
-		return OM_OK;
-	while (!rc && om_list_item(&value, ",", &item, &len))
-		rc = add_prefix(p, f, item, len);
+	if (rc)
+		return rc;
+	p->keys_seen = 0;
+	if (!strcasecmp(s, "[Interface]"))
+		rc = begin_interface(p, s);
+	else if (!strcasecmp(s, "[Peer]"))
+		begin_peer(p);
+	else
+		rc = om_parser_fail(p, s, "\"%.200s\": expected [Interface] or [Peer]",
+				    s);
+	/* What follows is not worth a look. */
+	p->lost = rc;
 	return rc;
-}
-
-static int check_id(struct parser *p, const char *at)
-{
-	const struct om_peer *last = last_peer(p);
-
-	for (size_t i = 0; i + 1 < p->conf->peers.n; i++)
-		if (OM_AT(&p->conf->peers, struct om_peer, i)->id == last->id)
-			return fail(p, at, "Id: \"%u\": another peer has this id",
-				    last->id);
-	return OM_OK;
 }
 
 static int hex_digit(char c)
@@ -199,7 +143,7 @@ static void trim_end(char *s)
 }
 
 /* The value at @s without quotes, comment and white space at its end */
-static int get_value(struct parser *p, char *s)
+static int get_value(struct om_parser *p, char *s)
 {
 	char *rest;
 
@@ -209,67 +153,61 @@ static int get_value(struct parser *p, char *s)
 		return OM_OK;
 	}
 	if (unquote(s, &rest))
-		return fail(p, s, "the quoted value is not complete");
+		return om_parser_fail(p, s, "the quoted value is not complete");
 	rest += strspn(rest, " \t\r\n");
 	if (*rest && *rest != '#')
-		return fail(p, rest, "\"%.200s\": nothing may follow the quoted value",
-			    rest);
+		return om_parser_fail(p, rest, "nothing may follow the quoted value");
 	return OM_OK;
 }
 
-static int set_value(struct parser *p, const struct om_field *f, char *value)
+/* Whether a word can be a key's name; others may be a secret, and are not quoted. */
+#define LETTERS	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+static bool is_name(const char *s, size_t len)
 {
-	void *data = section_data(p);
-	int rc = get_value(p, value);
-
-	if (rc)
-		return rc;
-	if (f->type == OM_MULTI)
-		return add_prefixes(p, f, value);
-	if (om_field_has(f, data))
-		return fail(p, value, "%s: \"%.200s\": given twice", f->conf,
-			    value);
-	rc = om_value_parse(f, value, data, p->err);
-	if (rc) {
-		om_err_prefix(p->err, "%s", f->conf);
-		put_place(p, p->line, column(p, value));
-		return rc;
-	}
-	if (p->section == &om_peer_object && f->attr == OMERTA_A_PEER_ID)
-		return check_id(p, value);
-	return OM_OK;
+	return len && len <= 24 && strspn(s, LETTERS) >= len;
 }
 
-static int parse_assignment(struct parser *p, char *s)
+static int not_assignment(struct om_parser *p, const char *s)
+{
+	size_t len = strcspn(s, " \t\r\n=");
+
+	if (is_name(s, len))
+		return om_parser_fail(p, s, "\"%.*s\": expected [SECTION] or KEY = VALUE",
+				      (int)len, s);
+	return om_parser_fail(p, s, "expected [SECTION] or KEY = VALUE");
+}
+
+static int parse_assignment(struct om_parser *p, char *s)
 {
 	char *equals = strchr(s, '='), *value;
-	const struct om_field *f;
+	int rc;
 
 	if (!equals)
-		return fail(p, s, "\"%.200s\": expected [SECTION] or KEY = VALUE",
-			    s);
+		return not_assignment(p, s);
 	value = equals + 1 + strspn(equals + 1, " \t");
 	*equals = '\0';
 	trim_end(s);
+	if (!is_name(s, strlen(s)))
+		return not_assignment(p, s);
+	if (p->lost)
+		return OM_OK;
 	if (!p->section)
-		return fail(p, s, "\"%.200s\": stands before the first section",
-			    s);
-	f = find_key(p->section, s);
-	if (!f)
-		return fail(p, s, "\"%.200s\": no such key in [%s]", s,
-			    p->section == &om_peer_object ? "Peer" :
-							    "Interface");
-	return set_value(p, f, value);
+		return om_parser_fail(p, s, "\"%.200s\": stands before the first section",
+				      s);
+	rc = get_value(p, value);
+	return rc ? rc : om_parser_set(p, s, value);
 }
 
-static int parse_line(struct parser *p, char *line, size_t len)
+static int parse_line(struct om_parser *p, char *line, size_t len)
 {
 	char *s = line + strspn(line, " \t\r\n");
 
 	p->line++;
 	p->text = line;
 	if (strlen(line) != len)
-		return fail(p, line + strlen(line), "not a text file");
+		return om_parser_fail(p, line + strlen(line),
+				      "not a text file");
 	if (!*s || *s == '#')
 		return OM_OK;
 	if (*s == '[') {
@@ -281,166 +219,113 @@ static int parse_line(struct parser *p, char *line, size_t len)
 	return parse_assignment(p, s);
 }
 
-static int check_duplicates(struct parser *p)
-{
-	ssize_t i = om_prefixes_duplicate(&p->prefixes);
-	const struct place *place;
-	char buf[OM_PREFIX_LEN];
+/* Lines may hold secrets: none stays in a buffer that nobody wipes. */
+#define LINE_SIZE	8192
 
-	if (i < 0)
-		return OM_OK;
-	place = OM_AT(&p->places, struct place, i);
-	om_prefix_format(buf, sizeof(buf),
-			 OM_AT(&p->prefixes, struct om_prefix, i));
-	om_err(p->err, OM_USAGE,
-	       "AllowedIPs: \"%s\": stands twice in the file", buf);
-	put_place(p, place->line, place->col);
-	return OM_USAGE;
-}
-
-static int parse_file(struct parser *p, FILE *f)
+static int parse_lines(struct om_parser *p, FILE *f)
 {
-	char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
+	static char buf[BUFSIZ];
+	size_t size = LINE_SIZE;
+	char *line = malloc(size);
 	int rc = OM_OK;
+	ssize_t len;
 
-	while (!rc && (len = getline(&line, &size, f)) >= 0)
-		rc = parse_line(p, line, (size_t)len);
+	om_secret_lock(buf, sizeof(buf));
+	setvbuf(f, buf, _IOFBF, sizeof(buf));
+	while (line && !rc && (len = getline(&line, &size, f)) >= 0)
+		rc = told(p, parse_line(p, line, (size_t)len));
+	if (!rc && (!line || ferror(f)))
+		rc = om_err_sys(p->err, line ? errno : ENOMEM, "%s", p->name);
+	if (line)
+		om_secret_wipe(line, size);
 	free(line);
-	if (!rc && ferror(f))
-		rc = om_err_sys(p->err, errno, "%s", p->name);
-	if (!rc)
-		rc = end_section(p);
-	if (!rc)
-		rc = check_duplicates(p);
+	setvbuf(f, NULL, _IONBF, 0);
+	om_secret_wipe(buf, sizeof(buf));
 	return rc;
 }
 
-int om_config_read(const char *path, struct om_config *conf, struct om_err *err)
+static int parse_file(struct om_parser *p, FILE *f)
 {
-	bool std = !strcmp(path, "-");
-	struct parser p = {
-		.name = std ? "(standard input)" : path,
-		.conf = conf,
-		.err = err,
-	};
-	FILE *f = std ? stdin : fopen(path, "re");
+	struct stat st;
 	int rc;
 
-	memset(conf, 0, sizeof(*conf));
+	p->exposed = !fstat(fileno(f), &st) && S_ISREG(st.st_mode) &&
+		     (st.st_mode & S_IRWXO);
+	rc = parse_lines(p, f);
+	if (!rc)
+		rc = told(p, om_parser_end_section(p));
+	if (!rc)
+		rc = told(p, om_parser_end(p));
+	if (!rc && p->mistakes)
+		rc = om_err(p->err, OM_USAGE, "%s: %u mistake%s", p->name,
+			    p->mistakes, p->mistakes == 1 ? "" : "s");
+	return rc;
+}
+
+static int read_config(const char *path, struct om_parser *p)
+{
+	bool std = !strcmp(path, "-");
+	FILE *f = std ? stdin : fopen(path, "re");
+	char dir[PATH_MAX];
+	int rc;
+
+	memset(p->conf, 0, sizeof(*p->conf));
 	if (!f)
-		return om_err_sys(err, errno, "\"%s\"", path);
-	rc = parse_file(&p, f);
+		return om_err_sys(p->err, errno, "\"%s\"", path);
+	snprintf(dir, sizeof(dir), "%s", path);
+	p->name = std ? "(standard input)" : path;
+	p->dir = std ? "." : dirname(dir);
+	rc = parse_file(p, f);
 	if (!std)
 		fclose(f);
-	om_list_free(&p.prefixes);
-	om_list_free(&p.places);
+	om_list_free(&p->prefixes);
+	om_list_free(&p->places);
 	if (rc)
-		om_config_free(conf);
+		om_config_free(p->conf);
 	return rc;
+}
+
+int om_config_read(const char *path, enum om_config_flags flags,
+		   struct om_config *conf, struct om_err *err)
+{
+	struct om_parser p = { .flags = flags, .conf = conf, .err = err };
+
+	return read_config(path, &p);
+}
+
+int om_config_check(const char *path, struct om_err *err)
+{
+	struct om_config conf;
+	struct om_parser p = {
+		.flags = OM_CONFIG_SECRETS | OM_CONFIG_NO_NAMES,
+		.all = true,
+		.conf = &conf,
+		.err = err,
+	};
+	int rc = read_config(path, &p);
+
+	if (!rc)
+		om_config_free(&conf);
+	return rc;
+}
+
+void om_config_forget(struct om_config *conf)
+{
+	om_secret_free(conf->host.private_key);
+	conf->host.private_key = NULL;
+	for (size_t i = 0; i < conf->peer_conf.n; i++) {
+		struct om_peer_conf *c =
+			OM_AT(&conf->peer_conf, struct om_peer_conf, i);
+
+		om_secret_free(c->psk);
+		c->psk = NULL;
+	}
 }
 
 void om_config_free(struct om_config *conf)
 {
+	om_config_forget(conf);
+	om_list_free(&conf->host.addresses);
+	om_list_free(&conf->peer_conf);
 	om_peers_free(&conf->peers);
-}
-
-/*
- * Printing
- */
-
-/* Zero is what these have when nobody sets them. */
-static bool is_default(const struct om_field *f, const void *data)
-{
-	const char *p = om_field_ptr(f, data);
-
-	if (!om_field_has(f, data))
-		return true;
-	if (f->format == OM_ENUM)
-		return false;
-	for (size_t i = 0; i < f->size; i++)
-		if (p[i])
-			return false;
-	return true;
-}
-
-/* Quoted, unless it cannot be taken for anything else */
-static void print_quoted(const char *s)
-{
-	static const char plain[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@:/";
-
-	if (!s[strspn(s, plain)]) {
-		fputs(s, stdout);
-		return;
-	}
-	putchar('"');
-	while (*s) {
-		size_t len = om_utf8_len(s);
-		unsigned char c = (unsigned char)*s;
-
-		if (!len || c < 0x20 || c == 0x7f) {
-			printf("\\x%02x", c);
-			len = 1;
-		} else if (c == '"' || c == '\\') {
-			printf("\\%c", c);
-		} else {
-			fwrite(s, 1, len, stdout);
-		}
-		s += len;
-	}
-	putchar('"');
-}
-
-static void print_prefixes(const struct om_field *f, const struct om_list *list)
-{
-	char buf[OM_PREFIX_LEN];
-
-	for (size_t i = 0; i < list->n; i++) {
-		om_prefix_format(buf, sizeof(buf),
-				 OM_AT(list, struct om_prefix, i));
-		if (i % 8 == 0)
-			printf("%s%s = %s", i ? "\n" : "", f->conf, buf);
-		else
-			printf(", %s", buf);
-	}
-	if (list->n)
-		putchar('\n');
-}
-
-static void print_fields(const struct om_object *obj, const void *data)
-{
-	char buf[OM_VALUE_LEN];
-
-	for (size_t i = 0; i < obj->fields; i++) {
-		const struct om_field *f = &obj->field[i];
-
-		if (!f->conf || is_default(f, data))
-			continue;
-		if (f->type == OM_MULTI) {
-			print_prefixes(f, om_field_ptr(f, data));
-			continue;
-		}
-		printf("%s = ", f->conf);
-		if (f->format == OM_TEXT)
-			print_quoted(om_field_ptr(f, data));
-		else
-			fputs(om_value_format(f, data, buf), stdout);
-		putchar('\n');
-	}
-}
-
-void om_config_print(const struct om_device *dev, const struct om_list *peers)
-{
-	char buf[4 * IFNAMSIZ + 1];
-
-	printf("# Configuration of %s, for omertactl setconf and syncconf.\n"
-	       "# Session keys are never saved: a key must not be used twice.\n"
-	       "[Interface]\n", om_escape(buf, sizeof(buf), dev->ifname));
-	print_fields(&om_device_object, dev);
-	for (size_t i = 0; i < peers->n; i++) {
-		puts("\n[Peer]");
-		print_fields(&om_peer_object, OM_AT(peers, struct om_peer, i));
-	}
 }

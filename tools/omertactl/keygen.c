@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,17 +25,47 @@ int om_keygen_init(struct om_err *err)
 	return OM_OK;
 }
 
+static bool all_locked;
+
+void om_secret_all_locked(void)
+{
+	all_locked = true;
+}
+
 void om_secret_lock(void *p, size_t size)
 {
 	/* Best effort: RLIMIT_MEMLOCK may be small. */
-	if (sodium_mlock(p, size))
+	if (!all_locked && sodium_mlock(p, size))
 		errno = 0;
 }
 
 void om_secret_wipe(void *p, size_t size)
 {
 	sodium_memzero(p, size);
-	sodium_munlock(p, size);
+	/* Locks do not nest. */
+	if (!all_locked)
+		sodium_munlock(p, size);
+}
+
+uint8_t *om_secret_new(void)
+{
+	uint8_t *key = sodium_malloc(OMERTA_KEY_LEN);
+
+	if (!key) {
+		om_complain("out of locked memory, see ulimit -l");
+		exit(OM_SYSTEM);
+	}
+	return key;
+}
+
+void om_secret_free(uint8_t *key)
+{
+	sodium_free(key);
+}
+
+bool om_key_public(uint8_t *public, const uint8_t *private)
+{
+	return !crypto_scalarmult_base(public, private);
 }
 
 bool om_key_is_zero(const uint8_t *key)
@@ -69,13 +100,23 @@ int om_base64_decode(uint8_t *key, const char *text, struct om_err *err)
 	return OM_OK;
 }
 
-static void warn_mode(int fd, const char *name, const char *doing)
+/* The mode of a file that others may access, else 0 */
+static unsigned int exposed(int fd)
 {
 	struct stat st;
 
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (st.st_mode & S_IRWXO))
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !(st.st_mode & S_IRWXO))
+		return 0;
+	return st.st_mode & 07777;
+}
+
+static void warn_mode(int fd, const char *name, const char *doing)
+{
+	unsigned int mode = exposed(fd);
+
+	if (mode)
 		om_warn("%s \"%s\", which others may access (mode %04o)",
-			doing, name, (unsigned int)(st.st_mode & 07777));
+			doing, name, mode);
 }
 
 /* One byte, 0 at the end of the input */
@@ -140,17 +181,23 @@ static int read_key(int fd, uint8_t *key, bool last, struct om_err *err)
 	return rc;
 }
 
-int om_secret_read(uint8_t *key, const char *path, bool last, struct om_err *err)
+static int read_secret(uint8_t *key, const char *path, bool last, bool safe,
+		       struct om_err *err)
 {
 	bool std = !strcmp(path, "-");
 	int fd = std ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	int rc;
+	int rc = OM_OK;
 
 	if (fd < 0)
 		return om_err_sys(err, errno, "\"%s\"", path);
-	if (!std)
+	if (safe && exposed(fd))
+		rc = om_err(err, OM_USAGE,
+			    "others may access it (mode %04o): chmod o-rwx",
+			    exposed(fd));
+	else if (!std)
 		warn_mode(fd, path, "reading a key from");
-	rc = read_key(fd, key, last || !std, err);
+	if (!rc)
+		rc = read_key(fd, key, last || !std, err);
 	if (!std)
 		close(fd);
 	if (!rc && om_key_is_zero(key))
@@ -160,6 +207,16 @@ int om_secret_read(uint8_t *key, const char *path, bool last, struct om_err *err
 		om_err_prefix(err, "\"%s\"", path);
 	}
 	return rc;
+}
+
+int om_secret_read(uint8_t *key, const char *path, bool last, struct om_err *err)
+{
+	return read_secret(key, path, last, false, err);
+}
+
+int om_secret_read_safe(uint8_t *key, const char *path, struct om_err *err)
+{
+	return read_secret(key, path, true, true, err);
 }
 
 /* Past stdio, whose buffer nobody wipes */
@@ -221,7 +278,7 @@ int om_keygen_public(struct om_err *err)
 
 	om_secret_lock(secret, sizeof(secret));
 	rc = om_secret_read(secret, "-", true, err);
-	if (!rc && crypto_scalarmult_base(public, secret))
+	if (!rc && !om_key_public(public, secret))
 		rc = om_err(err, OM_USAGE, "not a private key");
 	om_secret_wipe(secret, sizeof(secret));
 	if (!rc)

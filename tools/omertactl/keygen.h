@@ -16,6 +16,12 @@ int om_keygen_init(struct om_err *err);
 void om_secret_lock(void *p, size_t size);
 /* Wipe it and let go. */
 void om_secret_wipe(void *p, size_t size);
+/* All memory is, and stays so. */
+void om_secret_all_locked(void);
+
+/* Guarded and locked memory for a key; freed wiped. NULL may be freed. */
+uint8_t *om_secret_new(void);
+void om_secret_free(uint8_t *key);
 
 bool om_key_is_zero(const uint8_t *key);
 bool om_key_equal(const uint8_t *a, const uint8_t *b);
@@ -28,6 +34,11 @@ int om_base64_decode(uint8_t *key, const char *text, struct om_err *err);
  * input must end behind it. Warns when others may read the file.
  */
 int om_secret_read(uint8_t *key, const char *path, bool last, struct om_err *err);
+/* The same from a file that nobody but its user and group may access */
+int om_secret_read_safe(uint8_t *key, const char *path, struct om_err *err);
+
+/* The public key of a private one; false if there is none */
+bool om_key_public(uint8_t *public, const uint8_t *private);
 
 int om_keygen_private(struct om_err *err);
 int om_keygen_public(struct om_err *err);

@@ -167,6 +167,7 @@ const struct om_command om_commands[] = {
 	{ "syncconf", NULL, { "DEV", "FILE" }, NULL, NULL, om_syncconf,
 	  "DEV FILE|-" },
 	{ "showconf", NULL, { "DEV" }, NULL, NULL, om_showconf, "DEV" },
+	{ "check", NULL, { "FILE" }, NULL, NULL, om_check, "FILE|-" },
 	{ "bench", "run", { NULL }, &om_bench_object, bench_run_opts,
 	  om_bench_run, BENCH_WORK_USAGE " [strategy inline|percpu|unbound|kthread|padata|napi] [schedule own|static|dynamic|guided] [workers N] [rounds N]" },
 	{ "bench", "chunks", { NULL }, &om_bench_object, bench_opts,

@@ -41,6 +41,9 @@ static const char *const schedule_names[] = {
 #define A(A, n, m, t, fmt, ...)					\
 	{ .name = n, .attr = OMERTA_A_ALLOWED_IP_##A, .type = t,\
 	  .format = fmt, AT(struct om_prefix, m), __VA_ARGS__ }
+#define C(A, n, m, t)						\
+	{ .name = n, .attr = OMERTA_A_CONTROL_##A, .type = t,	\
+	  AT(struct om_control, m) }
 #define B(A, n, m, t, fmt, ...)					\
 	{ .name = n, .attr = OMERTA_BENCH_A_BENCH_##A, .type = t,	\
 	  .format = fmt, AT(struct om_bench, m), __VA_ARGS__ }
@@ -111,9 +114,10 @@ static const struct om_field device_fields[] = {
 	D(MAX_MTU, "max-mtu", max_mtu, OM_U32, OM_DEC),
 	D(ENGINE, "engine", engine, OM_STR, OM_TEXT),
 	D(CONTROL_RATE, "control-rate", control_rate, OM_U32, OM_DEC,
-	  .min = 1, .max = 1000000),
+	  .min = 1, .max = 1000000, .conf = "ControlRate"),
 	D(CONTROL_SOURCE_RATE, "control-source-rate", control_source_rate,
-	  OM_U32, OM_DEC, .min = 1, .max = 1000000),
+	  OM_U32, OM_DEC, .min = 1, .max = 1000000,
+	  .conf = "ControlSourceRate"),
 	D(CONTROL_BOUND, "control-bound", control_bound, OM_FLAG, OM_DEC),
 };
 
@@ -195,6 +199,18 @@ static const struct om_field key_fields[] = {
 	K(REPLAYS, "replays", replays, OM_UINT, OM_DEC),
 };
 
+static const struct om_field control_fields[] = {
+	C(IFINDEX, "ifindex", ifindex, OM_U32),
+	C(IFNAME, "ifname", ifname, OM_STR),
+	C(ENDPOINT_ADDR, "endpoint-addr", endpoint_addr, OM_ADDR),
+	C(ENDPOINT_PORT, "endpoint-port", endpoint_port, OM_U16),
+	C(ENDPOINT_SCOPE, "endpoint-scope", endpoint_scope, OM_U32),
+	C(LOCAL_ADDR, "local-addr", local_addr, OM_ADDR),
+	C(OUTER_IFINDEX, "outer-ifindex", outer_ifindex, OM_U32),
+	C(PEER_ID, "peer-id", peer_id, OM_U32),
+	C(DATA, "data", data, OM_DATA),
+};
+
 static const struct om_field bench_fields[] = {
 	B(ENGINE, "engine", engine, OM_STR, OM_TEXT),
 	B(CHUNK_SIZE, "chunk-size", chunk_size, OM_U32, OM_DEC, .min = 1,
@@ -230,11 +246,14 @@ const struct om_object om_peer_object =
 	OBJECT("peer", struct om_peer, peer_fields);
 const struct om_object om_key_object =
 	OBJECT("key", struct om_key, key_fields);
+const struct om_object om_control_object =
+	OBJECT("control", struct om_control, control_fields);
 
 _Static_assert(OM_ARRAY_SIZE(device_fields) == OMERTA_A_DEVICE_MAX, "device");
 _Static_assert(OM_ARRAY_SIZE(bench_fields) == OMERTA_BENCH_A_BENCH_MAX, "bench");
 _Static_assert(OM_ARRAY_SIZE(peer_fields) == OMERTA_A_PEER_MAX, "peer");
 _Static_assert(OM_ARRAY_SIZE(key_fields) == OMERTA_A_KEY_MAX, "key");
+_Static_assert(OM_ARRAY_SIZE(control_fields) == OMERTA_A_CONTROL_MAX, "control");
 _Static_assert(OM_ARRAY_SIZE(prefix_fields) == OMERTA_A_ALLOWED_IP_MAX,
 	       "allowed-ip");
 _Static_assert(OM_ARRAY_SIZE(device_stats_fields) == OMERTA_A_DEVICE_STATS_MAX,

@@ -19,6 +19,7 @@ enum om_type {
 	OM_UINT,		/* 64 bits here; 4 or 8 bytes on the wire */
 	OM_STR,			/* NUL-terminated, the size includes the NUL */
 	OM_BIN,			/* exactly the member's size */
+	OM_DATA,		/* struct om_data */
 	OM_ADDR,		/* struct om_addr */
 	OM_FLAG,		/* present or not; a uint8_t */
 	OM_NEST,		/* one nested object */
@@ -75,6 +76,14 @@ struct om_object {
 struct om_addr {
 	uint8_t len;		/* 4 or 16; 0 for none */
 	uint8_t b[16];
+};
+
+/* Long enough for any datagram of ours; longer ones cannot be read. */
+#define OM_DATA_LEN	1500
+
+struct om_data {
+	uint16_t len;
+	uint8_t b[OM_DATA_LEN];
 };
 
 struct om_device_stats {
@@ -165,6 +174,20 @@ struct om_key {
 	uint64_t replays;
 };
 
+/* A control datagram */
+struct om_control {
+	uint64_t has;
+	uint32_t ifindex;
+	char ifname[IFNAMSIZ];
+	struct om_addr endpoint_addr;
+	uint16_t endpoint_port;
+	uint32_t endpoint_scope;
+	struct om_addr local_addr;
+	uint32_t outer_ifindex;
+	uint32_t peer_id;
+	struct om_data data;
+};
+
 struct om_bench {
 	uint64_t has;
 	char engine[OMERTA_BENCH_ENGINE_LEN + 1];
@@ -189,6 +212,7 @@ extern const struct om_object om_device_object;
 extern const struct om_object om_peer_object;
 extern const struct om_object om_key_object;
 extern const struct om_object om_prefix_object;
+extern const struct om_object om_control_object;
 
 const struct om_field *om_field_get(const struct om_object *obj, unsigned int attr);
 bool om_field_has(const struct om_field *f, const void *data);

@@ -2,6 +2,7 @@
 #include "sync.h"
 
 #include "addr.h"
+#include "keygen.h"
 #include "nl.h"
 
 #include <stdlib.h>
@@ -105,6 +106,51 @@ static int delete_peer(struct sync *s, uint32_t id)
 }
 
 /*
+ * Peers without an id get that of the peer that has their key now, or a free one.
+ */
+
+static bool id_in_use(const struct om_list *peers, uint32_t id)
+{
+	for (size_t i = 0; i < peers->n; i++)
+		if (OM_AT(peers, struct om_peer, i)->id == id)
+			return true;
+	return false;
+}
+
+static uint32_t id_by_key(const struct om_list *peers, const uint8_t *public)
+{
+	for (size_t i = 0; i < peers->n; i++) {
+		const struct om_peer *peer = OM_AT(peers, struct om_peer, i);
+
+		if (om_key_equal(peer->public_key, public))
+			return peer->id;
+	}
+	return 0;
+}
+
+static void number_peers(struct om_config *conf, const struct om_state *state)
+{
+	uint32_t next = 1;
+
+	for (size_t i = 0; i < conf->peers.n; i++) {
+		struct om_peer *peer = OM_AT(&conf->peers, struct om_peer, i);
+		uint32_t id;
+
+		if (peer->id)
+			continue;
+		id = id_by_key(&state->peers, peer->public_key);
+		if (!id || id_in_use(&conf->peers, id)) {
+			while (id_in_use(&conf->peers, next) ||
+			       id_in_use(&state->peers, next))
+				next++;
+			id = next;
+		}
+		peer->id = id;
+		peer->has |= OM_BIT(OMERTA_A_PEER_ID);
+	}
+}
+
+/*
  * Phase 1: the device
  */
 
@@ -149,8 +195,10 @@ static int sync_device(struct sync *s)
 	int rc;
 
 	device_defaults(&want);
+	/* The kernel chose the port, "up" the mark that its routes go by. */
 	if (!s->literal)
-		want.has &= ~OM_BIT(OMERTA_A_DEVICE_LISTEN_PORT);
+		want.has &= ~(OM_BIT(OMERTA_A_DEVICE_LISTEN_PORT) |
+			      OM_BIT(OMERTA_A_DEVICE_FWMARK));
 	om_device_ref(&req, s->ifname);
 	ref = req.has;
 	for (size_t i = 0; i < om_device_object.fields; i++) {
@@ -174,15 +222,20 @@ static int sync_device(struct sync *s)
 
 /*
  * Phase 2: peers that go. No request forgets an endpoint, so a peer that shall
- * have none is made anew, which costs its keys; setconf only.
+ * have none is made anew, which costs its keys; setconf only. One with another public
+ * key is somebody else, whose the keys are not.
  */
 
 static bool must_go(const struct sync *s, const struct om_peer *now)
 {
 	const struct om_peer *file = find_peer(&s->file_peers, now->id);
 
-	return !file || (s->literal && now->endpoint_addr.len &&
-			 !file->endpoint_addr.len);
+	if (!file || (s->literal && now->endpoint_addr.len &&
+		      !file->endpoint_addr.len))
+		return true;
+	return !om_key_is_zero(now->public_key) &&
+	       !om_key_is_zero(file->public_key) &&
+	       !om_key_equal(now->public_key, file->public_key);
 }
 
 static int delete_peers(struct sync *s)
@@ -340,6 +393,7 @@ int om_sync_apply(struct om_nl *nl, const char *ifname, struct om_config *conf,
 	};
 	int rc;
 
+	number_peers(conf, state);
 	index_owners(&s);
 	index_peers(&s.file_peers, &conf->peers);
 	index_peers(&s.now_peers, &state->peers);

@@ -8,6 +8,7 @@
 #include "fake_nl.h"
 #include "../config.h"
 
+
 #include <stdlib.h>
 
 #define PUB	"AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
@@ -22,7 +23,7 @@ static const struct {
 	{ "[Interface]\n  Foo=1\n", ":2:3: \"Foo\": no such key in [Interface]" },
 	{ "[Interface]\nAllowedIPs = 10.0.0.0/8\n", ":2:1: \"AllowedIPs\": no such key in [Interface]" },
 	{ "[Peer]\nId = 1\nPrivateKey = x\n", ":3:1: \"PrivateKey\": no such key in [Peer]" },
-	{ "[Peer]\nId = 1\nPresharedKey = x\n", ":3:1: \"PresharedKey\": no such key" },
+	{ "[Peer]\nId = 1\nPresharedKey = x\n", ":3:16: PresharedKey: a key is 44 base64 characters long, not 1" },
 	{ "ListenPort = 1\n", ":1:1: \"ListenPort\": stands before the first section" },
 	{ "[Interface\n", ":1:1: \"[Interface\": expected [Interface] or [Peer]" },
 	{ "[Foo]\n", ":1:1: \"[Foo]\": expected [Interface] or [Peer]" },
@@ -31,8 +32,8 @@ static const struct {
 	{ "[Interface]\nListenPort = 1\nlistenport = 2\n", ":3:14: ListenPort: \"2\": given twice" },
 	{ "[Interface]\nChunkSize = 1000\n", ":2:13: ChunkSize: \"1000\": must be 512" },
 	{ "[Interface]\nPolicy = quick # why\n", ":2:10: Policy: \"quick\": must be auto" },
-	{ "[Peer]\nName = x\n", ":1:1: [Peer]: Id is missing" },
-	{ "[Peer]\nName = x\n[Peer]\nId = 1\n", ":1:1: [Peer]: Id is missing" },
+	{ "[Peer]\nName = x\n", ":1:1: [Peer]: PublicKey is missing" },
+	{ "[Peer]\nName = x\n[Peer]\nId = 1\n", ":1:1: [Peer]: PublicKey is missing" },
 	{ "\n[Peer]\nId = 7\n\n[Peer]\nName = y\nId = 7\n", ":7:6: Id: \"7\": another peer has this id" },
 	{ "[Peer]\nId = 0\n", ":2:6: Id: \"0\": must be a number 1.." },
 	{ "[Peer]\nId = 1\nAllowedIPs = 10.0.0.0/8, 10.0.0.0/33\n", ":3:26: AllowedIPs: \"10.0.0.0/33\": prefix length must be 0..32" },
@@ -44,8 +45,21 @@ static const struct {
 	{ "[Peer]\nId = 1\nName = \"x\n", ":3:8: the quoted value is not complete" },
 	{ "[Peer]\nId = 1\nName = \"x\\q\"\n", ":3:8: the quoted value is not complete" },
 	{ "[Peer]\nId = 1\nName = \"x\\x00\"\n", ":3:8: the quoted value is not complete" },
-	{ "[Peer]\nId = 1\nName = \"x\" y\n", ":3:12: \"y\": nothing may follow the quoted value" },
+	{ "[Peer]\nId = 1\nName = \"x\" y\n", ":3:12: nothing may follow the quoted value" },
 	{ "[Peer]\nId = 1\nName = \"a\\x07\"\n", ":3:8: Name: " },
+	{ "[Interface]\nPrivateKey hush\n", ":2:1: \"PrivateKey\": expected [SECTION] or KEY = VALUE" },
+	{ "[Interface]\nPrivateKey: hush=\n", ":2:1: expected [SECTION] or KEY = VALUE" },
+	{ "[Interface]\nhushhushhushhushhushhushhush=\n", ":2:1: expected [SECTION] or KEY = VALUE" },
+	{ "[Interface]\nhush+hush\n", ":2:1: expected [SECTION] or KEY = VALUE" },
+	{ "[Interface]\nPrivateKey = \"\" hush\n", ":2:17: nothing may follow the quoted value" },
+	{ "[Interface]\nPrivateKey = hush\n", ":2:14: PrivateKey: a key is 44 base64 characters long, not 4" },
+	{ "[Interface]\nPrivateKey = AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n", ":2:14: PrivateKey: the key is all zeros" },
+	{ "[Interface]\nPrivateKeyFile = a\nPrivateKeyFile = b\n", ":3:18: PrivateKeyFile: given twice" },
+	{ "[Interface]\nPrivateKeyFile =\n", ":2:17: PrivateKeyFile: a file's name is missing" },
+	{ "[Interface]\nAddress = 10.0.0.1/24, 10.0.0.300\n", ":2:24: Address: \"10.0.0.300\": not an IPv4" },
+	{ "[Interface]\nMTU = 67\n", ":2:7: MTU: \"67\": must be a number 68..65535" },
+	{ "[Interface]\nTable = main\n", ":2:9: Table: \"main\": must be auto, off or a table's number" },
+	{ "[Peer]\nPublicKey = " PUB "\n[Peer]\nPublicKey = " PUB "\n", ":4:13: PublicKey: another peer has this key" },
 	{ "[Peer]\nId = 1\nPersistentKeepalive = 65536\n", ":3:23: PersistentKeepalive: \"65536\"" },
 };
 
@@ -117,6 +131,7 @@ static void bad_files(void)
 				*c = '?';
 		unit_ok(run.rc == 1 && CONTAINS(run.err, bad[i].message) &&
 			CONTAINS(run.err, unit_path("conf")) &&
+			!CONTAINS(run.err, "hush") &&
 			!fake.requests && !fake.reads, name,
 			"rc %d, %u requests\n%s", run.rc, fake.requests,
 			run.err);
@@ -176,6 +191,56 @@ static void differences(void)
 	       "peer-set ifname=omr0 id=2 public-key=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= flags=1 allowed-ips=10.3.0.0/16,10.2.0.0/16\n"
 	       "peer-set ifname=omr0 id=1 name=alice endpoint-addr=192.0.2.1 endpoint-port=1 keepalive=25 flags=1 allowed-ips=10.1.0.0/16,10.7.0.0/16\n"
 	       "peer-new ifname=omr0 id=4 allowed-ips=10.4.0.0/16\n");
+}
+
+/* Peer 2 is known by its key, and another number is not taken from who has it now. */
+static void numbers(void)
+{
+	set_up();
+	expect("conf: peers without an id are known by their key", "syncconf",
+	       "[Peer]\nPublicKey = " PUB "\n"
+	       "[Peer]\nPublicKey = " PUB2 "\nAllowedIPs = 10.3.0.0/16\n"
+	       "[Peer]\nId = 1\nEndpoint = 192.0.2.1:1\nName = alice\nPersistentKeepalive = 25\n"
+	       "AllowedIPs = 10.1.0.0/16, 10.2.0.0/16, 10.6.0.0/16\n",
+	       "peer-del ifname=omr0 id=3\n"
+	       "peer-new ifname=omr0 id=4 public-key=" PUB "\n");
+	set_up();
+	expect("conf: nor is one that the file gives to another", "syncconf",
+	       "[Peer]\nPublicKey = " PUB2 "\n[Peer]\nId = 2\n[Peer]\nId = 4\n"
+	       "[Peer]\nId = 1\nEndpoint = 192.0.2.1:1\nName = alice\nPersistentKeepalive = 25\n"
+	       "AllowedIPs = 10.1.0.0/16, 10.2.0.0/16, 10.6.0.0/16\n",
+	       "peer-del ifname=omr0 id=3\n"
+	       "peer-new ifname=omr0 id=5 public-key=" PUB2 "\n"
+	       "peer-set ifname=omr0 id=2 public-key=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= allowed-ips=-10.3.0.0/16\n"
+	       "peer-new ifname=omr0 id=4\n");
+}
+
+/* Who has another key is another, whom the sessions of the first are no use. */
+static void another_key(void)
+{
+	static const char text[] =
+		"[Peer]\nId = 2\nAllowedIPs = 10.3.0.0/16\nPublicKey = " PUB "\n";
+
+	set_up();
+	must("peer del omr0 id 1");
+	must("peer del omr0 id 3");
+	must("link set omr0 fwmark 5");
+	fake_forget_log();
+	expect("conf: a peer with another key is made anew; a mark stays", "syncconf",
+	       text,
+	       "peer-del ifname=omr0 id=2\n"
+	       "peer-new ifname=omr0 id=2 public-key=" PUB " allowed-ips=10.3.0.0/16\n");
+}
+
+static void rates(void)
+{
+	set_up();
+	expect("conf: limits of control datagrams", "syncconf",
+	       "[Interface]\nControlRate = 500\nControlSourceRate = 5\n",
+	       "device-set ifname=omr0 control-rate=500 control-source-rate=5\n"
+	       "peer-del ifname=omr0 id=1\n"
+	       "peer-del ifname=omr0 id=2\n"
+	       "peer-del ifname=omr0 id=3\n");
 }
 
 static void endpoints(void)
@@ -312,7 +377,7 @@ static void garbage(void)
 		memcpy(copy, text, sizeof(text));
 		copy[at] ^= (char)(i % 2 ? 0x80 >> i % 8 : 0);
 		path = unit_file("garbage", copy, len, 0600);
-		if (om_config_read(path, &c, &err))
+		if (om_config_read(path, 0, &c, &err))
 			continue;
 		good++;
 		om_config_free(&c);
@@ -321,12 +386,104 @@ static void garbage(void)
 		"conf: broken files do no harm", "%u of %u", good, runs);
 }
 
+/* All mistakes at once, each with its place; nothing is asked of the kernel. */
+static void check_all(void)
+{
+	static const char text[] =
+		"[Interface]\nListenPort = x\nMTU = 1\n[Per]\nId = 1\n"
+		"[Peer]\n[Peer]\nId = 1\nAllowedIPs = 10.0.0.0/8\nId = y\n"
+		"[Peer]\nId = 2\nAllowedIPs = 10.0.0.0/8\n";
+	static const char *const messages[] = {
+		":2:14: ListenPort: ", ":3:7: MTU: ", ":4:1: \"[Per]\": ",
+		":6:1: [Peer]: PublicKey is missing", ":10:6: Id: \"y\": given twice",
+		":13:14: AllowedIPs: \"10.0.0.0/8\": stands twice",
+		": 6 mistakes\n",
+	};
+	struct unit_run run;
+	char words[400];
+	bool all = true;
+
+	set_up();
+	unit_file("conf", text, strlen(text), 0600);
+	snprintf(words, sizeof(words), "check %s", unit_path("conf"));
+	run = unit_main(words, NULL);
+	for (size_t i = 0; i < OM_ARRAY_SIZE(messages); i++)
+		all &= CONTAINS(run.err, messages[i]);
+	unit_ok(run.rc == 1 && all && !fake.requests && !fake.reads,
+		"conf: check says all that is wrong", "%s", run.err);
+	unit_run_free(&run);
+	unit_file("conf", full, strlen(full), 0600);
+	run = unit_main(words, NULL);
+	unit_ok(!run.rc && !run.err[0], "conf: check has nothing to say", "%s",
+		run.err);
+	unit_run_free(&run);
+}
+
+/* A file with a key of its own, or one of another file */
+static void read_secret(const char *name, const char *text, unsigned int mode,
+			const char *message)
+{
+	static const uint8_t want[OMERTA_KEY_LEN] = { 1, 2, 3, 4 };
+	struct om_config c;
+	struct om_err err = { 0 };
+	const char *path = unit_file("conf", text, strlen(text), mode);
+	int rc = om_config_read(path, OM_CONFIG_SECRETS, &c, &err);
+
+	if (message) {
+		unit_ok(rc && CONTAINS(err.text, message), name, "%d %s", rc,
+			err.text);
+	} else {
+		unit_ok(!rc && !memcmp(c.host.private_key, want, 4) &&
+			c.peer_conf.n == 2 &&
+			!memcmp(OM_AT(&c.peer_conf, struct om_peer_conf, 1)->psk,
+				want, 4) &&
+			!OM_AT(&c.peer_conf, struct om_peer_conf, 0)->psk,
+			name, "%d %s", rc, err.text);
+	}
+	if (!rc)
+		om_config_free(&c);
+}
+
+#define OWN_PUB	"B6N8vBQgk8i3VdwbEOhstCY3StFqqFPtC9/AsrhtHHw="
+#define FILES	"PrivateKeyFile = key\n[Peer]\nId = 1\n[Peer]\nId = 2\nPresharedKeyFile = key\n"
+#define OWN	"PrivateKey = " PUB "\n[Peer]\nId = 1\n[Peer]\nId = 2\nPresharedKey = " PUB "\n"
+
+static void secrets(void)
+{
+	unit_file("key", PUB "\n", sizeof(PUB), 0640);
+	read_secret("conf: keys in files", "[Interface]\n" FILES, 0644, NULL);
+	read_secret("conf: keys in the file itself", "[Interface]\n" OWN, 0640,
+		    NULL);
+	read_secret("conf: such a file is nobody else's business",
+		    "[Interface]\n" OWN, 0644,
+		    ":2:14: PrivateKey: others may access this file");
+	read_secret("conf: two private keys", "[Interface]\nPrivateKey = " PUB "\n" FILES,
+		    0600, ":3:18: PrivateKeyFile: there is one already");
+	unit_file("key", PUB "\n", sizeof(PUB), 0604);
+	read_secret("conf: a key's file, too", "[Interface]\n" FILES, 0600,
+		    ":2:18: PrivateKeyFile: ");
+	unit_file("key", "x\n", 2, 0600);
+	read_secret("conf: a file without a key", "[Interface]\n" FILES, 0600,
+		    "key\": a key is 44 base64 characters");
+	read_secret("conf: no such file", "[Interface]\nPrivateKeyFile = nil\n", 0600,
+		    "nil\": No such file");
+	/* The public key of PUB */
+	read_secret("conf: a peer that is this host",
+		    "[Interface]\nPrivateKey = " PUB "\n[Peer]\nPublicKey = " OWN_PUB "\n",
+		    0600, ":3:1: [Peer]: PublicKey is this host's own");
+}
+
 void test_conf(void)
 {
+	check_all();
+	secrets();
 	garbage();
 	bad_files();
 	good_file();
 	differences();
+	numbers();
+	another_key();
+	rates();
 	endpoints();
 	failure();
 	identity();
