@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # All tests that need a running kernel, in the guest. Prints one KTAP stream.
 #
-# usage: run_all.sh [core|netns|keys|others]	some of each kind, or a part of all
+# usage: run_all.sh [core|netns|keys|agent|others]	some of each kind, or a part of all
 set -u
 
 cd "$(dirname "$0")" || exit 1
 
-tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh control.sh bench.sh netns.sh)
+tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh control.sh agent.sh bench.sh netns.sh)
 # Kernels made for it
 [[ ! -e /sys/kernel/debug/kunit/poly1305 ]] || tests+=('kunit.sh poly1305 chacha20poly1305 blake2s')
 [[ ! -e /proc/self/fail-nth ]] || tests+=(faults.sh)
@@ -21,12 +21,13 @@ core)
 		'netns.sh test_v4_in_v6 test_policy_percpu test_order_in test_super_packets
 			test_roaming_v6'
 		'control.sh test_round_trip test_flood'
+		'agent.sh test_first_packet test_up_down'
 		'ends.sh test_module_unloaded'
 		'bench.sh test_chunks test_split'
 	)
 	;;
-netns | keys) tests=("$1.sh") ;;
-others) mapfile -t tests < <(printf '%s\n' "${tests[@]}" | grep -vxE '(netns|keys)\.sh') ;;
+netns | keys | agent) tests=("$1.sh") ;;
+others) mapfile -t tests < <(printf '%s\n' "${tests[@]}" | grep -vxE '(netns|keys|agent)\.sh') ;;
 *) echo "Bail out! no set '$1'"; exit 1 ;;
 esac
 echo "KTAP version 1"

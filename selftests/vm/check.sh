@@ -106,12 +106,12 @@ cell() {
 	fi
 }
 
-# Three at a time, as they wait for most of it: not under emulation, which is slow
+# Four at a time, as they wait for most of it: not under emulation, which is slow
 # enough to disturb the others.
 guest_in_parts() {
 	local part
 
-	for part in others netns keys; do
+	for part in others netns keys agent; do
 		start "guest-$1-$2-$part" guest_tests "$@" "$part"
 	done
 	follow_all

@@ -420,7 +420,7 @@ static void complete_value(const struct om_command *cmd, const struct om_opt *o)
 
 /*
  * The words so far decide: none, an object, a command, positions, options.
- * DEV, PEER and FILE in capitals ask the caller for names of that kind.
+ * DEV, PEER, CONF and FILE in capitals ask the caller for names of that kind.
  */
 void om_args_complete(const struct om_command *table, int argc, char **argv)
 {
@@ -448,7 +448,8 @@ void om_args_complete(const struct om_command *table, int argc, char **argv)
 	while (n < 2 && cmd->pos[n])
 		n++;
 	if (argc < n) {
-		puts(strstr(cmd->pos[argc], "DEV") ? "DEV" : "FILE");
+		puts(strstr(cmd->pos[argc], "DEV") ? "DEV" :
+		     strcmp(cmd->pos[argc], "CONF") ? "FILE" : "CONF");
 		if (*cmd->pos[argc] != '[')
 			return;
 	}

@@ -44,6 +44,13 @@ int om_syncconf(struct om_ctx *ctx, struct om_args *args);
 int om_showconf(struct om_ctx *ctx, struct om_args *args);
 int om_check(struct om_ctx *ctx, struct om_args *args);
 
+/* Where a device's file is that is only named */
+#define OM_CONFIG_DIR	"/etc/omerta"
+
+int om_up(struct om_ctx *ctx, struct om_args *args);
+int om_down(struct om_ctx *ctx, struct om_args *args);
+int om_agent_command(struct om_ctx *ctx, struct om_args *args);
+
 /* Numbers of the options "runs" and "time" */
 #define OM_BENCH_RUNS	0
 #define OM_BENCH_TIME	1

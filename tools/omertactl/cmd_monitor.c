@@ -4,6 +4,8 @@
 #include "nl.h"
 #include "print.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 _Static_assert((int)OMERTA_A_DEVICE_IFNAME == (int)OMERTA_A_PEER_IFNAME &&
@@ -37,6 +39,21 @@ static int print_event(const struct om_event *ev, void *arg)
 int om_monitor(struct om_ctx *ctx, struct om_args *args)
 {
 	struct monitor m = { .ctx = ctx, .ifname = args->pos[0] };
+	struct om_nl_events *e = om_nl_events_open(&ctx->err);
+	struct pollfd p = { .events = POLLIN };
+	int rc = e ? OM_OK : OM_SYSTEM;
+	bool lost;
 
-	return om_nl_monitor(ctx->nl, print_event, &m, &ctx->err);
+	while (!rc) {
+		p.fd = om_nl_events_fd(e);
+		if (poll(&p, 1, -1) < 0) {
+			rc = om_err_sys(&ctx->err, errno, "poll");
+			break;
+		}
+		rc = om_nl_events_read(e, print_event, &m, &lost, &ctx->err);
+		if (lost)
+			om_warn("events were lost: they come faster than they are read");
+	}
+	om_nl_events_close(e);
+	return rc;
 }

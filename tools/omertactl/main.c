@@ -87,6 +87,16 @@ static const struct om_opt stats_opts[] = {
 	{ 0 }
 };
 
+static const struct om_opt agent_opts[] = {
+	{ "config", .kind = OM_OPT_FILE, .slot = 0 },
+	{ 0 }
+};
+
+static const struct om_opt up_opts[] = {
+	{ "no-agent", .kind = OM_OPT_ALL },
+	{ 0 }
+};
+
 #define FIELD_OF_BENCH(a)	\
 	.kind = OM_OPT_FIELD, .attr = OMERTA_BENCH_A_BENCH_##a
 
@@ -168,6 +178,11 @@ const struct om_command om_commands[] = {
 	  "DEV FILE|-" },
 	{ "showconf", NULL, { "DEV" }, NULL, NULL, om_showconf, "DEV" },
 	{ "check", NULL, { "FILE" }, NULL, NULL, om_check, "FILE|-" },
+	{ "up", NULL, { "CONF" }, NULL, up_opts, om_up,
+	  "NAME|FILE [no-agent]" },
+	{ "down", NULL, { "CONF" }, NULL, NULL, om_down, "NAME|FILE" },
+	{ "agent", NULL, { "DEV" }, NULL, agent_opts, om_agent_command,
+	  "DEV [config FILE]" },
 	{ "bench", "run", { NULL }, &om_bench_object, bench_run_opts,
 	  om_bench_run, BENCH_WORK_USAGE " [strategy inline|percpu|unbound|kthread|padata|napi] [schedule own|static|dynamic|guided] [workers N] [rounds N]" },
 	{ "bench", "chunks", { NULL }, &om_bench_object, bench_opts,

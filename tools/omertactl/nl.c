@@ -15,10 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef SOL_NETLINK
-#define SOL_NETLINK	270
-#endif
-
 #define DUMP_TRIES	5
 
 struct om_nl {
@@ -234,6 +230,21 @@ static int transact(struct om_nl *nl, int cmd, int flags, const void *data,
 	om_secret_wipe(nlmsg_hdr(msg), size);
 	nlmsg_free(msg);
 	return rc;
+}
+
+int om_nl_post(struct om_nl *nl, int cmd, const struct om_object *obj,
+	       const void *data, struct om_err *err)
+{
+	size_t size = om_msg_size(obj, data);
+	struct nl_msg *msg = build(nl, cmd, 0, obj, data, size);
+	int rc;
+
+	if (!msg)
+		return lib_error(err, -NLE_NOMEM, "netlink");
+	rc = nl_send_auto(nl->sk, msg);
+	om_secret_wipe(nlmsg_hdr(msg), size);
+	nlmsg_free(msg);
+	return rc < 0 ? lib_error(err, rc, "netlink") : OM_OK;
 }
 
 static int simple_call(struct om_nl *nl, int cmd, const struct om_object *obj,

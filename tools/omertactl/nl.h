@@ -39,18 +39,44 @@ int om_nl_qdisc(struct om_nl *nl, const char *ifname, const char *kind,
 		struct om_err *err);
 
 struct om_event {
+	uint8_t cmd;		/* OMERTA_CMD_*_NTF */
 	const char *name;
 	const struct om_object *obj;
 	const void *data;	/* an object of that kind */
 };
 
+/* Events and control datagrams have sockets of their own; none of these blocks. */
+struct om_nl_events;
+
+/* For whom something arrives; what it returns other than OM_OK ends the reading */
+typedef int (*om_on_event)(const struct om_event *ev, void *arg);
+
+struct om_nl_events *om_nl_events_open(struct om_err *err);
+void om_nl_events_close(struct om_nl_events *e);
+int om_nl_events_fd(const struct om_nl_events *e);
 /*
- * Call @fn for each event until it returns other than OM_OK, which is returned.
- * That some were lost is said on standard error.
+ * Call @fn for each event that is there. *lost: whether some came too fast.
+ * Returns OM_OK, an error or what @fn did.
  */
-int om_nl_monitor(struct om_nl *nl,
-		  int (*fn)(const struct om_event *ev, void *arg), void *arg,
-		  struct om_err *err);
+int om_nl_events_read(struct om_nl_events *e, om_on_event fn, void *arg,
+		      bool *lost, struct om_err *err);
+
+struct om_nl_control;
+
+typedef void (*om_on_control)(const struct om_control *c, void *arg);
+
+/* Bound to the device. What it cannot take any more is lost. */
+struct om_nl_control *om_nl_control_open(const char *ifname, struct om_err *err);
+void om_nl_control_close(struct om_nl_control *c);
+int om_nl_control_fd(const struct om_nl_control *c);
+int om_nl_control_read(struct om_nl_control *c, om_on_control fn, void *arg,
+		       struct om_err *err);
+/*
+ * Send a datagram; its ifname is set here. A refusal is read later by
+ * om_nl_control_read(), and is no error: datagrams get lost.
+ */
+int om_nl_control_send(struct om_nl_control *c, struct om_control *datagram,
+		       struct om_err *err);
 
 /* Bytes that a prefix takes in a request */
 size_t om_nl_prefix_size(const struct om_prefix *p);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EVENT(c, n, o)	[OMERTA_CMD_##c##_NTF] = { n, &om_##o##_object }
@@ -25,8 +26,10 @@ static const struct {
 	EVENT(DEVICE_GONE, "device-gone", device),
 };
 
-struct monitor {
-	int (*fn)(const struct om_event *ev, void *arg);
+struct om_nl_events {
+	struct om_nl *nl;
+	struct nl_sock *sk;
+	om_on_event fn;
 	void *arg;
 	int rc;
 	struct om_err *err;
@@ -42,22 +45,23 @@ static int on_event(struct nl_msg *msg, void *arg)
 		struct om_peer peer;
 		struct om_key key;
 	} data;
-	struct monitor *m = arg;
+	struct om_nl_events *e = arg;
 	struct om_event ev = { .data = &data };
 
 	if (!genlmsg_valid_hdr(h, 0) || g->cmd >= OM_ARRAY_SIZE(events) ||
 	    !events[g->cmd].name)
 		return NL_OK;
+	ev.cmd = g->cmd;
 	ev.name = events[g->cmd].name;
 	ev.obj = events[g->cmd].obj;
 	memset(&data, 0, sizeof(data));
 	if (om_msg_get(genlmsg_attrdata(g, 0), genlmsg_attrlen(g, 0), ev.obj,
 		       &data))
-		m->rc = om_err(m->err, OM_SYSTEM,
+		e->rc = om_err(e->err, OM_SYSTEM,
 			       "cannot read an event: do omertactl and the module fit each other?");
 	else
-		m->rc = m->fn(&ev, m->arg);
-	return m->rc ? NL_STOP : NL_OK;
+		e->rc = e->fn(&ev, e->arg);
+	return e->rc ? NL_STOP : NL_OK;
 }
 
 static int no_sequence(struct nl_msg *msg, void *arg)
@@ -80,30 +84,61 @@ static int join(struct nl_sock *sk, struct om_err *err)
 	return OM_OK;
 }
 
-int om_nl_monitor(struct om_nl *nl,
-		  int (*fn)(const struct om_event *ev, void *arg), void *arg,
-		  struct om_err *err)
+struct om_nl_events *om_nl_events_open(struct om_err *err)
 {
-	struct monitor m = { .fn = fn, .arg = arg, .err = err };
-	struct nl_sock *sk = om_nl_socket(nl, &om_device_object, err);
-	int rc;
+	struct om_nl_events *e = calloc(1, sizeof(*e));
 
-	if (!sk)
-		return OM_SYSTEM;
-	rc = join(sk, err);
-	if (rc)
-		return rc;
-	nl_socket_modify_cb(sk, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, no_sequence,
+	if (e)
+		e->nl = om_nl_new();
+	if (!e || !e->nl) {
+		om_err_sys(err, ENOMEM, "events");
+		goto fail;
+	}
+	e->sk = om_nl_socket(e->nl, &om_device_object, err);
+	if (!e->sk || join(e->sk, err))
+		goto fail;
+	nl_socket_set_nonblocking(e->sk);
+	nl_socket_modify_cb(e->sk, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, no_sequence,
 			    NULL);
-	nl_socket_modify_cb(sk, NL_CB_VALID, NL_CB_CUSTOM, on_event, &m);
-	while (!m.rc) {
-		rc = nl_recvmsgs_default(sk);
+	nl_socket_modify_cb(e->sk, NL_CB_VALID, NL_CB_CUSTOM, on_event, e);
+	return e;
+fail:
+	om_nl_events_close(e);
+	return NULL;
+}
+
+void om_nl_events_close(struct om_nl_events *e)
+{
+	if (e)
+		om_nl_free(e->nl);
+	free(e);
+}
+
+int om_nl_events_fd(const struct om_nl_events *e)
+{
+	return nl_socket_get_fd(e->sk);
+}
+
+int om_nl_events_read(struct om_nl_events *e, om_on_event fn, void *arg,
+		      bool *lost, struct om_err *err)
+{
+	int rc = 0;
+
+	e->fn = fn;
+	e->arg = arg;
+	e->err = err;
+	e->rc = OM_OK;
+	*lost = false;
+	while (!e->rc) {
+		rc = nl_recvmsgs_default(e->sk);
+		if (rc == -NLE_AGAIN)
+			break;
 		/* libnl's word for ENOBUFS, too */
 		if (rc == -NLE_NOMEM)
-			om_warn("events were lost: they come faster than they are read");
-		else if (rc < 0 && !m.rc)
+			*lost = true;
+		else if (rc < 0 && !e->rc)
 			return om_err(err, OM_SYSTEM, "events: %s",
 				      nl_geterror(rc));
 	}
-	return m.rc;
+	return e->rc;
 }

@@ -55,6 +55,7 @@ static int put_field(struct nl_msg *msg, const struct om_field *f,
 {
 	const void *p = om_field_ptr(f, data);
 	const struct om_addr *addr = p;
+	const struct om_data *d = p;
 
 	switch (f->type) {
 	case OM_STR:
@@ -63,6 +64,8 @@ static int put_field(struct nl_msg *msg, const struct om_field *f,
 		return nla_put(msg, f->attr, f->size, p);
 	case OM_ADDR:
 		return nla_put(msg, f->attr, addr->len, addr->b);
+	case OM_DATA:
+		return nla_put(msg, f->attr, d->len, d->b);
 	case OM_FLAG:
 		return nla_put_flag(msg, f->attr);
 	case OM_NEST:
@@ -158,6 +161,19 @@ static int get_addr(const struct om_field *f, struct nlattr *a, void *data)
 	return 0;
 }
 
+static int get_data(const struct om_field *f, struct nlattr *a, void *data)
+{
+	struct om_data *d = (void *)((char *)data + f->offset);
+	int len = nla_len(a);
+
+	if (len > OM_DATA_LEN)
+		return -EPROTO;
+	d->len = (uint16_t)len;
+	memcpy(d->b, nla_data(a), (size_t)len);
+	om_field_set(f, data);
+	return 0;
+}
+
 static int get_multi(const struct om_field *f, struct nlattr *a, void *data)
 {
 	struct om_list *list = (void *)((char *)data + f->offset);
@@ -182,6 +198,8 @@ static int get_field(const struct om_field *f, struct nlattr *a, void *data)
 		return 0;
 	case OM_ADDR:
 		return get_addr(f, a, data);
+	case OM_DATA:
+		return get_data(f, a, data);
 	case OM_FLAG:
 		om_field_store(f, data, 1);
 		return 0;

@@ -15,6 +15,10 @@ struct om_nl;
 struct nl_sock *om_nl_socket(struct om_nl *nl, const struct om_object *obj,
 			     struct om_err *err);
 
+/* A request whose socket is open, and whose answer, an error, is left to be read */
+int om_nl_post(struct om_nl *nl, int cmd, const struct om_object *obj,
+	       const void *data, struct om_err *err);
+
 /* Put the fields that @data has. Returns 0 or libnl's error. */
 int om_msg_put(struct nl_msg *msg, const struct om_object *obj,
 	       const void *data);

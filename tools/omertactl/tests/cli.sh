@@ -123,6 +123,8 @@ completion() {
 	completes "peer name public-key endpoint keepalive allowed-ips" peer set omr0 ""
 	completes "omr0 omr1" -j show ""
 	completes "omr0 omr1 all" stats ""
+	touch "$tmp/omr7.conf"
+	completes "$tmp/omr7.conf" up "$tmp/omr"
 }
 
 manual() {
@@ -161,7 +163,7 @@ installed() {
 layers() {
 	local out
 	out=$(grep -lE 'include <(netlink|sodium)' ./*.[ch] | sort | tr '\n' ' ')
-	[ "$out" = "./agent.c ./handshake.c ./keygen.c ./nl.c ./nl_event.c ./nl_msg.c ./nl_msg.h ./noise.c " ]
+	[ "$out" = "./agent.c ./daemon.c ./handshake.c ./keygen.c ./nl.c ./nl_control.c ./nl_event.c ./nl_msg.c ./nl_msg.h ./noise.c ./times.c " ]
 	result $? "libnl and libsodium each in their place" "$out"
 }
 

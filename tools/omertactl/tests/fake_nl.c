@@ -478,13 +478,68 @@ int om_nl_dump(struct om_nl *nl, int cmd, const struct om_object *obj,
 	return OM_OK;
 }
 
-/* Tested with the socket's code. */
-int om_nl_monitor(struct om_nl *nl,
-		  int (*fn)(const struct om_event *ev, void *arg), void *arg,
-		  struct om_err *err)
+/* Tested with the sockets' code, and the agent in a kernel of its own */
+struct om_nl_events *om_nl_events_open(struct om_err *err)
 {
-	(void)nl;
+	om_err(err, OM_SYSTEM, "the fake has no events");
+	return NULL;
+}
+
+void om_nl_events_close(struct om_nl_events *e)
+{
+	(void)e;
+}
+
+int om_nl_events_fd(const struct om_nl_events *e)
+{
+	(void)e;
+	return -1;
+}
+
+int om_nl_events_read(struct om_nl_events *e, om_on_event fn, void *arg,
+		      bool *lost, struct om_err *err)
+{
+	(void)e;
 	(void)fn;
 	(void)arg;
-	return om_err(err, OM_SYSTEM, "the fake has no events");
+	(void)lost;
+	(void)err;
+	return OM_SYSTEM;
+}
+
+struct om_nl_control *om_nl_control_open(const char *ifname, struct om_err *err)
+{
+	(void)ifname;
+	om_err(err, OM_SYSTEM, "the fake has no control datagrams");
+	return NULL;
+}
+
+void om_nl_control_close(struct om_nl_control *c)
+{
+	(void)c;
+}
+
+int om_nl_control_fd(const struct om_nl_control *c)
+{
+	(void)c;
+	return -1;
+}
+
+int om_nl_control_read(struct om_nl_control *c, om_on_control fn, void *arg,
+		       struct om_err *err)
+{
+	(void)c;
+	(void)fn;
+	(void)arg;
+	(void)err;
+	return OM_SYSTEM;
+}
+
+int om_nl_control_send(struct om_nl_control *c, struct om_control *datagram,
+		       struct om_err *err)
+{
+	(void)c;
+	(void)datagram;
+	(void)err;
+	return OM_SYSTEM;
 }

@@ -230,5 +230,7 @@ int main(void)
 	test_noise();
 	test_handshake();
 	test_agent();
+	test_times();
+	test_up();
 	return unit_end();
 }

@@ -44,5 +44,7 @@ void test_extack(void);
 void test_noise(void);
 void test_handshake(void);
 void test_agent(void);
+void test_times(void);
+void test_up(void);
 
 #endif

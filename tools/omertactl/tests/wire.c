@@ -8,6 +8,7 @@
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,18 @@ int __wrap_nl_socket_add_membership(struct nl_sock *sk, int group)
 	(void)sk;
 	wire.joined = group;
 	return wire.join_error;
+}
+
+/* The wire ends, as no socket does: that is an error. */
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	(void)n;
+	(void)timeout;
+	if (wire.next < wire.answers)
+		return fds->revents = POLLIN;
+	errno = EPIPE;
+	return -1;
 }
 
 /* Only calls from the tool come here, not libnl's own. */

@@ -448,6 +448,75 @@ static void monitor(void)
 	unit_run_free(&run);
 }
 
+static struct om_control seen;
+static unsigned int datagrams;
+
+static void on_control(const struct om_control *c, void *arg)
+{
+	seen = *c;
+	datagrams += arg == &seen;
+}
+
+static void put_control(uint16_t len)
+{
+	static const uint8_t bytes[OM_DATA_LEN + 1] = { 'O', 'M', 'R', 0x20 };
+	static const uint8_t addr[] = { 192, 0, 2, 7 }, local[] = { 192, 0, 2, 1 };
+	size_t at = wire_message(WIRE_FAMILY, 0);
+	uint16_t port = 258;
+
+	wire_genl(OMERTA_CMD_CONTROL_NTF);
+	wire_u32(OMERTA_A_CONTROL_IFINDEX, 3);
+	wire_attr(OMERTA_A_CONTROL_IFNAME, "omr0", 5);
+	wire_attr(OMERTA_A_CONTROL_ENDPOINT_ADDR, addr, 4);
+	wire_attr(OMERTA_A_CONTROL_ENDPOINT_PORT, &port, 2);
+	wire_attr(OMERTA_A_CONTROL_LOCAL_ADDR, local, 4);
+	wire_attr(OMERTA_A_CONTROL_DATA, bytes, len);
+	wire_end_message(at);
+}
+
+/* A refusal of what was sent, and a datagram that is longer than any of ours */
+static void control(void)
+{
+	struct om_control c = {
+		.has = OM_BIT(OMERTA_A_CONTROL_DATA),
+		.data = { .len = 3, .b = "abc" },
+	};
+	struct om_nl_control *control;
+	struct om_err err = { 0 };
+	bool ok;
+
+	wire_reset();
+	ack();
+	control = om_nl_control_open("omr0", &err);
+	ok = control && header_is(OMERTA_CMD_CONTROL_BIND, NLM_F_ACK) &&
+	     sent_is(OMERTA_A_CONTROL_IFNAME, 0, "omr0", 5);
+	wire_datagram();
+	wire_ack(-ENETUNREACH, 0);
+	wire_datagram();
+	put_control(OM_DATA_LEN + 1);
+	wire_datagram();
+	put_control(9);
+	ok = ok && !om_nl_control_read(control, on_control, &seen, &err);
+	unit_ok(ok && datagrams == 1 && seen.data.len == 9 &&
+		!memcmp(seen.data.b, "OMR ", 5) && seen.endpoint_port == 258 &&
+		seen.endpoint_addr.len == 4 && seen.endpoint_addr.b[3] == 7 &&
+		seen.local_addr.b[3] == 1,
+		"wire: a control datagram", "%u datagrams\n%s", datagrams, err.text);
+	ok = control && !om_nl_control_send(control, &c, &err);
+	unit_ok(ok && header_is(OMERTA_CMD_CONTROL_SEND, NLM_F_REQUEST) &&
+		sent_is(OMERTA_A_CONTROL_IFNAME, 0, "omr0", 5) &&
+		sent_is(OMERTA_A_CONTROL_DATA, 0, "abc", 3),
+		"wire: one that is sent", "%s", err.text);
+	om_nl_control_close(control);
+	wire_reset();
+	wire_datagram();
+	wire_ack(-EBUSY, 0);
+	control = om_nl_control_open("omr0", &err);
+	unit_ok(!control && err.sys == EBUSY, "wire: a device that is bound",
+		"%s", err.text);
+	om_nl_control_close(control);
+}
+
 static void prefix_size(void)
 {
 	struct om_prefix p = { .addr.len = 4 };
@@ -477,6 +546,7 @@ int main(int argc, char **argv)
 	malformed();
 	prefixes();
 	monitor();
+	control();
 	prefix_size();
 	return unit_end();
 }

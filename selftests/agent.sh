@@ -1,0 +1,617 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The key agent: two hosts that find keys by themselves. Needs root.
+#
+# usage: agent.sh [TEST...]	the names of functions; all without
+# shellcheck disable=SC2317 # the tests are called by name
+set -u
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=lib_netns.sh
+. ./lib_netns.sh
+
+declare -A AGENT
+
+# config NS [LINE...]: its file, with a new key; the lines end [Interface]
+config() {
+	local file=$DIR/$1.conf
+
+	(umask 077 && omertactl genkey >"$DIR/$1.key")
+	omertactl pubkey <"$DIR/$1.key" >"$DIR/$1.pub"
+	printf '%s\n' '[Interface]' "ListenPort = $PORT" "PrivateKeyFile = $1.key" "${@:2}" >"$file"
+}
+
+# config_peer HERE THERE [LINE...]
+config_peer() {
+	printf '%s\n' '[Peer]' "Id = ${NUM[$2]}" "Name = $2" "PublicKey = $(cat "$DIR/$2.pub")" \
+		"AllowedIPs = $IN4${NUM[$2]}/32, $IN6${NUM[$2]}/128" "${@:3}" >>"$DIR/$1.conf"
+}
+
+# agent NS
+agent() {
+	mkdir -p "$DIR/$1.state"
+	STATE_DIRECTORY=$DIR/$1.state bg "$1" omertactl agent "$DEV" config "$DIR/$1.conf"
+	AGENT[$1]=$!
+	await bound "$1"
+}
+
+bound() {
+	on "$1" omertactl -j link show "$DEV" | jq -e '.[0]."control-bound"'
+}
+
+# signal NS SIGNAL
+signal() {
+	kill "-$2" "${AGENT[$1]}"
+}
+
+stop() {
+	signal "$1" TERM
+	wait "${AGENT[$1]}"
+}
+
+# host NS: its device, up, as its file says
+host() {
+	make_dev "$1"
+	on "$1" omertactl setconf "$DEV" "$DIR/$1.conf"
+	on "$1" ip link set "$DEV" up
+}
+
+# pair [LINE...]: a knows where b is; the lines end both their peers.
+pair() {
+	make_ns a b
+	make_veth a b
+	config a
+	config b
+	config_peer a b "Endpoint = $(endpoint a b)" "$@"
+	config_peer b a "$@"
+	host a
+	host b
+}
+
+pair_with_agents() {
+	pair "$@"
+	agent a
+	agent b
+}
+
+# keys NS STATE: how many
+keys() {
+	on "$1" omertactl -j key show "$DEV" | jq --arg s "$2" 'map(select(.state == $s)) | length'
+}
+
+# key NS FIELD: of the active key
+key() {
+	on "$1" omertactl -j key show "$DEV" | jq -r --arg f "$2" '.[] | select(.state == "active") | .[$f]'
+}
+
+test_first_packet() {
+	pair_with_agents
+	is 0 keys a active
+	pings a 10.9.0.2
+	pings b fd09::1
+	is 1 keys a active
+	is 1 keys b active
+	is "$(key a local-id)" key b remote-id
+	is "$(key a remote-id)" key b local-id
+	is "180 240" echo "$(key a seal-time) $(key a open-time)"
+	more_than 109 key a soft-time
+	less_than 121 key a soft-time
+	is 165 key b soft-time
+	no_drops a
+	no_drops b
+	stop a
+	stop b
+	# What was agreed on lasts.
+	pings a 10.9.0.2
+}
+
+# another_key NS OLD: whether the active key is not the key OLD
+another_key() {
+	[[ $(key "$1" local-id) != "$2" ]]
+}
+
+# rekey NS
+rekey() {
+	local old
+
+	old=$(key "$1" local-id)
+	signal "$1" USR1
+	await another_key "$1" "$old"
+}
+
+# Nothing is lost, whatever is on its way: what a sent, b received.
+test_rekeys() {
+	local client i
+
+	pair_with_agents
+	pings a 10.9.0.2
+	serve b
+	for i in a:to_b b:to_a; do
+		on "${i%:*}" tc qdisc add dev "${i#*:}" root netem delay 2ms 1ms duplicate 2%
+	done
+	bg a iperf3 -c 10.9.0.2 -b 4M -l 1200 -u -t 0
+	client=$!
+	await more_than 50 peer_stat a b tx-packets
+	for ((i = 0; i < ${REKEYS:-50}; i++)); do
+		rekey a
+	done
+	more_than 0 dev_stat b rx-drop-replay
+	kill "$client"
+	wait "$client" || true
+	await agree a b packets
+	await agree b a packets
+	is 0 dev_stat a tx-drop-no-key
+	for i in key-unknown key-expired auth malformed source; do
+		is 0 dev_stat a "rx-drop-$i"
+		is 0 dev_stat b "rx-drop-$i"
+	done
+}
+
+# agree_on_key: whether the two have the same key active
+agree_on_key() {
+	[[ -n $(key a local-id) ]] && is "$(key a local-id) $(key a remote-id)" echo "$(key b remote-id) $(key b local-id)"
+}
+
+# Half of all is lost, more comes twice, and late.
+test_bad_link() {
+	# Three of four initiations find no answer.
+	local WAIT=300 i
+
+	pair_with_agents
+	for i in a:to_b b:to_a; do
+		on "${i%:*}" tc qdisc add dev "${i#*:}" root \
+			netem delay 20ms 20ms loss 50% duplicate 10%
+	done
+	await on a ping -c 1 -W 1 10.9.0.2
+	rekey a
+	for i in a:to_b b:to_a; do
+		on "${i%:*}" tc qdisc del dev "${i#*:}" root
+	done
+	pings a 10.9.0.2
+	await agree_on_key
+}
+
+test_both_begin() {
+	local i old
+
+	pair_with_agents
+	pings a 10.9.0.2
+	for i in 1 2 3 4 5; do
+		old=$(key a local-id)
+		signal a STOP
+		signal b STOP
+		signal a USR1
+		signal b USR1
+		signal a CONT
+		signal b CONT
+		await another_key a "$old"
+		await agree_on_key
+		pings a 10.9.0.2
+		no_drops a
+	done
+}
+
+# What the agent knew is in the kernel and in its file.
+test_restart() {
+	local old
+
+	pair_with_agents "PersistentKeepalive = 1"
+	await agree_on_key
+	old=$(key a local-id)
+	signal a KILL
+	wait "${AGENT[a]}" || true
+	signal b KILL
+	wait "${AGENT[b]}" || true
+	pings a 10.9.0.2
+	agent a
+	agent b
+	is "$old" key a local-id
+	rekey a
+	await agree_on_key
+	rekey b
+	await agree_on_key
+	pings a 10.9.0.2
+	none_lost a
+	none_lost b
+}
+
+# none_lost NS: but for handshakes when there was no agent
+none_lost() {
+	on "$1" omertactl -j stats omr0 |
+		jq -e '.[0].stats | with_entries(select(.key | test("drop"))) | del(."rx-drop-control") | all(. == 0)'
+}
+
+# Each side goes elsewhere, and its agent with it.
+test_moves() {
+	local old
+
+	pair_with_agents
+	pings a 10.9.0.2
+	on b ip addr del 192.0.2.2/24 dev to_a
+	on b ip addr add 192.0.2.22/24 dev to_a
+	pings b 10.9.0.1
+	rekey a
+	await agree_on_key
+	on a ip addr del 192.0.2.1/24 dev to_b
+	on a ip addr add 192.0.2.11/24 dev to_b
+	# Nobody sends: b finds a where it was, until a tries.
+	rekey a
+	await agree_on_key
+	rekey b
+	await agree_on_key
+	pings b 10.9.0.1
+}
+
+# A name that means something else after a while
+test_named_endpoint() {
+	mkdir -p /etc/netns/omt-a
+	echo '192.0.2.77 b.test' >/etc/netns/omt-a/hosts
+	make_ns a b
+	make_veth a b
+	config a
+	config b
+	config_peer a b "Endpoint = b.test:$PORT" "PersistentKeepalive = 1"
+	config_peer b a
+	host a
+	host b
+	agent a
+	agent b
+	is 192.0.2.77:51900 peer_endpoint a b
+	echo '192.0.2.2 b.test' >/etc/netns/omt-a/hosts
+	await agree_on_key
+	pings a 10.9.0.2
+}
+
+psk() {
+	(umask 077 && omertactl genpsk >"$DIR/$1")
+}
+
+test_preshared_key() {
+	psk psk
+	pair_with_agents 'PresharedKeyFile = psk'
+	pings a 10.9.0.2
+	# Another at one end: what there is goes on, but nothing comes after it.
+	psk psk
+	signal a HUP
+	signal a USR1
+	# b offers one for each try, which a cannot take.
+	await is 2 keys b installed
+	agree_on_key
+	is 1 keys a active
+	is 0 keys a installed
+}
+
+# Whom b does not know it does not answer.
+test_unknown_peer() {
+	pair
+	on b omertactl peer set omr0 peer a public-key none
+	agent a
+	agent b
+	no_ping a 10.9.0.2
+	is 0 keys a active
+	is 0 keys b installed
+}
+
+# ids NS: of its keys
+ids() {
+	on "$1" omertactl -j key show omr0 | jq -c 'map(."local-id") | sort'
+}
+
+# cpu_ms NS, memory_kb NS: what its agent has used, and has
+cpu_ms() {
+	awk '{ print ($14 + $15) * 10 }' "/proc/${AGENT[$1]}/stat"
+}
+
+memory_kb() {
+	awk '/^VmRSS:/ { print $2 }' "/proc/${AGENT[$1]}/status"
+}
+
+# hostile ARGUMENT...: from b, not from where the peer is
+hostile() {
+	on b timeout 300 ./hostile.py "$@" 192.0.2.1 "$PORT" "$(cat "$DIR/a.pub")"
+}
+
+# unmoved OLD-IDS: nothing that strangers sent had an effect.
+unmoved() {
+	is "$1" ids a
+	is 192.0.2.2:51900 peer_endpoint a b
+	pings a 10.9.0.2
+}
+
+# The handshakes of before, and what can be made of them: nothing is taken, not even by
+# an agent that begins anew.
+test_hostile_replays() {
+	local old tcpdump
+
+	pair
+	bg a tcpdump -i to_b -U -w "$DIR/pcap" 'udp[8:4] & 0xfffffff0 = 0x4f4d5220' 2>"$DIR/err"
+	tcpdump=$!
+	await grep -q listening "$DIR/err"
+	agent a
+	agent b
+	pings a 10.9.0.2
+	rekey b
+	await agree_on_key
+	stop b
+	kill "$tcpdump"
+	wait "$tcpdump"
+	on a omertactl link set omr0 control-rate 1000000 control-source-rate 1000000
+	old=$(ids a)
+	hostile replay "$DIR/pcap"
+	unmoved "$old"
+	stop a
+	agent a
+	hostile replay "$DIR/pcap"
+	unmoved "$old"
+	# It has read most of them, twice some 7000.
+	is 0 dev_stat a rx-drop-control-limit
+	less_than 2000 dev_stat a rx-drop-control-full
+}
+
+# Who sends as much as he can takes neither time nor memory, and the peer gets through.
+test_hostile_flood() {
+	local old memory cpu flood
+
+	pair_with_agents
+	pings a 10.9.0.2
+	hostile flood 1
+	memory=$(memory_kb a)
+	old=$(ids a)
+	cpu=$(cpu_ms a)
+	hostile flood 4
+	less_than $((cpu + 2000)) cpu_ms a
+	unmoved "$old"
+	# The kernel's limits apart, the agent's own
+	on a omertactl link set omr0 control-rate 1000000 control-source-rate 1000000
+	hostile flood 4 &
+	flood=$!
+	rekey b
+	await agree_on_key
+	wait "$flood"
+	is 192.0.2.2:51900 peer_endpoint a b
+	less_than $((memory + 512)) memory_kb a
+}
+
+# An id that is another host's now: the first one gets no key for it. And one that
+# comes back is known again.
+test_replaced_peer() {
+	local old
+
+	pair_with_agents
+	pings a 10.9.0.2
+	old=$(key a local-id)
+	on a omertactl peer del omr0 peer b
+	on a omertactl peer add omr0 id 2 name c allowed-ips "${IN4}2/32" \
+		public-key "$(omertactl genkey | omertactl pubkey)"
+	signal b USR1
+	# What b wants it wants again.
+	await more_than 1 initiations b
+	is '[]' ids a
+	on a omertactl peer set omr0 peer c public-key "$(cat "$DIR/b.pub")" endpoint "$(endpoint a b)"
+	await another_key a "$old"
+	await agree_on_key
+	is 1 keys a active
+}
+
+# initiations NS: that its agent has sent
+initiations() {
+	grep -c "^$(cat "$DIR/$1.pub")" "$DIR/$1.state/omr0.times"
+}
+
+# What a keepalive finds no key for asks for one.
+test_keepalive_begins() {
+	local i
+
+	pair_with_agents 'PersistentKeepalive = 1'
+	await agree_on_key
+	for i in a b; do
+		on "$i" omertactl key del omr0 peer "$([[ $i == a ]] && echo b || echo a)" \
+			local-id "$(key "$i" local-id)"
+	done
+	await agree_on_key
+}
+
+# Without the process that looks up names it goes on.
+test_resolver_gone() {
+	local cpu
+
+	pair_with_agents
+	pkill -KILL -P "${AGENT[a]}"
+	pings a 10.9.0.2
+	cpu=$(cpu_ms a)
+	rekey a
+	pings a 10.9.0.2
+	less_than $((cpu + 300)) cpu_ms a
+}
+
+# says TEXT COMMAND...: it fails, and TEXT is why.
+says() {
+	local out
+
+	out=$("${@:2}" 2>&1) && { echo "$out"; return 1; }
+	echo "$out"
+	[[ $out == *"$1"* ]]
+}
+
+test_refusals() {
+	local run=(env "STATE_DIRECTORY=$DIR/a.state" timeout "$WAIT" omertactl agent omr0 config "$DIR/a.conf")
+
+	mkdir "$DIR/a.state"
+	pair
+	says 'no such device' on a omertactl agent omr9 config "$DIR/a.conf"
+	says 'No such file' on a omertactl agent omr0 config "$DIR/none"
+	chmod o+r "$DIR/a.key"
+	says ':3:18: PrivateKeyFile: ' on a "${run[@]}"
+	says 'others may access it (mode 0604): chmod o-rwx' on a "${run[@]}"
+	chmod o-r "$DIR/a.key"
+	says 'needs the capability CAP_NET_ADMIN' on a setpriv --bounding-set -net_admin --inh-caps -net_admin "${run[@]}"
+	agent a
+	says 'another agent has it' on a "${run[@]}"
+	mkdir "$DIR/other"
+	says 'another socket takes' env "STATE_DIRECTORY=$DIR/other" \
+		ip netns exec omt-a omertactl agent omr0 config "$DIR/a.conf"
+	sed -i 's/PrivateKeyFile/#/' "$DIR/a.conf"
+	stop a
+	says 'PrivateKeyFile or PrivateKey is missing' on a "${run[@]}"
+}
+
+# The file again, with another peer: the first one does not notice.
+test_reload() {
+	local old
+
+	pair_with_agents
+	pings a 10.9.0.2
+	old=$(key a local-id)
+	make_ns c
+	make_veth a c
+	config c
+	config_peer a c "Endpoint = $(endpoint a c)"
+	config_peer c a
+	host c
+	agent c
+	signal a HUP
+	await on a omertactl peer show omr0 peer c
+	pings a 10.9.0.3
+	is "$old" on a sh -c "omertactl -j key show omr0 peer b | jq -r '.[0].\"local-id\"'"
+	no_drops b
+	# One that is wrong changes nothing.
+	echo 'Endpoint = nonsense' >>"$DIR/a.conf"
+	signal a HUP
+	pings a 10.9.0.2
+	pings a 10.9.0.3
+}
+
+test_device_gone() {
+	pair_with_agents
+	on a omertactl link del omr0
+	wait "${AGENT[a]}"
+}
+
+# up NS [WORD...]: from $DIR/omr0.NS/omr0.conf
+up() {
+	host_files "$1"
+	on "$1" env "STATE_DIRECTORY=$DIR/$1.state" "RUNTIME_DIRECTORY=$DIR/$1.run" \
+		omertactl up "$DIR/$1.etc/omr0.conf" "${@:2}"
+}
+
+down() {
+	on "$1" env "STATE_DIRECTORY=$DIR/$1.state" "RUNTIME_DIRECTORY=$DIR/$1.run" \
+		omertactl down "$DIR/$1.etc/omr0.conf"
+}
+
+host_files() {
+	mkdir -p "$DIR/$1.state" "$DIR/$1.run" "$DIR/$1.etc"
+	cp "$DIR/$1.conf" "$DIR/$1.etc/omr0.conf"
+	cp -p "$DIR/$1.key" "$DIR/$1.etc/"
+}
+
+# state NS: all that "up" changes
+state() {
+	on "$1" ip -br link show | awk '{ print $1 }'
+	on "$1" ip rule
+	on "$1" ip -6 rule
+	on "$1" ip -4 route show table all
+	# Others come by themselves.
+	on "$1" ip -6 route show table all | grep -vE 'fe80|ff00'
+}
+
+two_files() {
+	make_ns a b
+	make_veth a b
+	config a 'Address = 10.9.0.1/24, fd09::1/64' 'MTU = 1300'
+	config b 'Address = 10.9.0.2/24' 'Address = fd09::2/64'
+	config_peer a b "Endpoint = $(endpoint a b)" "$@"
+	config_peer b a
+}
+
+test_up_down() {
+	local before
+
+	two_files
+	before=$(state a)
+	up a
+	up b
+	pings a 10.9.0.2
+	pings a fd09::2
+	on a ip -j link show omr0 | jq -e '.[0].mtu == 1300'
+	agree_on_key
+	says 'exists' up a
+	pings a 10.9.0.2
+	# However the agent ends
+	kill -KILL "$(cat "$DIR/a.run/omr0.pid")"
+	down a
+	down b
+	is "$before" state a
+	says 'no such device' down a
+}
+
+# Everything but the tunnel's own packets goes in, both families, and back out.
+test_default_route() {
+	local before with
+
+	two_files 'AllowedIPs = 0.0.0.0/0, ::/0'
+	before=$(state a)
+	up a
+	up b
+	on b ip addr add 203.0.113.9/32 dev lo
+	on b ip addr add 2001:db8:9::9/128 dev lo
+	# What asked for a key before b was there may take the first ones with it.
+	await on a ping -c 1 -W 1 203.0.113.9
+	pings a 203.0.113.9
+	pings a 2001:db8:9::9
+	# Nearer ones are reached as before.
+	on a ip route get 192.0.2.2 | grep 'dev to_b'
+	# Another that wants to be the default gets nowhere, and leaves this one alone.
+	with=$(state a)
+	sed 's/^ListenPort.*/ListenPort = 0/; /^Address/d' "$DIR/a.etc/omr0.conf" >"$DIR/a.etc/omr1.conf"
+	says 'ip(8) was refused' on a omertactl up "$DIR/a.etc/omr1.conf" no-agent
+	is "$with" state a
+	# So does one with the same mark.
+	printf '%s\n' '[Interface]' 'FwMark = 51900' >"$DIR/a.etc/omr1.conf"
+	on a omertactl up "$DIR/a.etc/omr1.conf" no-agent
+	on a omertactl down "$DIR/a.etc/omr1.conf"
+	is "$with" state a
+	# Nor is the mark lost.
+	sed -i 's|^AllowedIPs = 0.0.0.0/0, ::/0||' "$DIR/a.etc/omr0.conf"
+	kill -HUP "$(cat "$DIR/a.run/omr0.pid")"
+	await no_default
+	on a omertactl -j link show omr0 | jq -e '.[0].fwmark == 51900'
+	down a
+	is "$before" state a
+}
+
+no_default() {
+	! on a omertactl peer show omr0 | grep '::/0'
+}
+
+# What cannot be done to its end is undone.
+test_up_fails() {
+	local before
+
+	two_files 'AllowedIPs = 0.0.0.0/0'
+	# As if another had the address's route
+	sed -i 's|^MTU.*|MTU = 65000|' "$DIR/a.conf"
+	before=$(state a)
+	says 'ip(8) was refused' up a
+	is "$before" state a
+	sed -i 's|^MTU.*|MTU = 1300|' "$DIR/a.conf"
+	chmod o+r "$DIR/a.key"
+	says 'others may access it' up a
+	chmod o-r "$DIR/a.key"
+	host_files a
+	# The agent cannot keep its times.
+	touch "$DIR/not-a-directory"
+	says 'the agent did not start' env "STATE_DIRECTORY=$DIR/not-a-directory" \
+		"RUNTIME_DIRECTORY=$DIR" ip netns exec omt-a omertactl up "$DIR/a.etc/omr0.conf"
+	is "$before" state a
+}
+
+TESTS=(
+	test_first_packet test_rekeys test_bad_link test_both_begin test_restart test_moves
+	test_named_endpoint test_preshared_key test_unknown_peer test_replaced_peer
+	test_keepalive_begins test_resolver_gone test_hostile_replays
+	test_hostile_flood test_refusals test_reload
+	test_device_gone test_up_down test_default_route test_up_fails
+)
+
+modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
+run_tests "${@:-${TESTS[@]}}"

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Who wants to disturb a key agent, and knows its public key.
+
+usage: hostile.py replay PCAP ADDR PORT PUBLIC-KEY
+       hostile.py flood SECONDS ADDR PORT PUBLIC-KEY
+
+replay sends all handshakes of PCAP (Ethernet) to ADDR: as they were; cut at every
+length; with each byte changed, and the first mac made anew. Then 5000 datagrams of any
+kind, made of chance, with and without that mac. All that no faster than it is read. A
+flood is of the latter, as fast as can be. Prints how many were sent.
+"""
+import base64
+import hashlib
+import os
+import socket
+import struct
+import sys
+import time
+
+MAC = 16
+LENGTHS = {0x20: 152, 0x21: 92, 0x22: 64}
+
+
+def handshakes(path):
+    """UDP payloads of handshakes in the capture."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 24
+    while at + 16 <= len(data):
+        length = struct.unpack_from("<I", data, at + 8)[0]
+        frame = data[at + 16:at + 16 + length]
+        at += 16 + length
+        payload = frame[14 + (frame[14] & 15) * 4 + 8:]
+        if payload[:3] == b"OMR" and payload[3] in LENGTHS:
+            yield payload
+
+
+def hmac_sha256(key, data):
+    """The guest has no module for this."""
+    inner, outer = (bytes(b ^ pad for b in key.ljust(64, b"\0")) for pad in (0x36, 0x5c))
+    return hashlib.sha256(outer + hashlib.sha256(inner + data).digest()).digest()
+
+
+class Host:
+    def __init__(self, addr, port, public):
+        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.to = (addr, int(port))
+        public = base64.b64decode(public)
+        self.label = hashlib.sha256(b"omerta mac1" + public).digest()
+        self.sent = 0
+        self.pause = 0
+
+    def send(self, data):
+        if self.sent % 20 == 0:
+            time.sleep(self.pause)
+        try:
+            self.sock.sendto(data, self.to)
+            self.sent += 1
+        except OSError:
+            pass                # its queue is full, or nobody is there
+
+    def mac(self, data):
+        """With a first mac that is right."""
+        body = data[:-2 * MAC]
+        return body + hmac_sha256(self.label, body)[:MAC] + data[-MAC:]
+
+    def chance(self, known):
+        kind = 0x20 + self.sent % 16
+        length = LENGTHS.get(kind, self.sent % 600)
+        data = (b"OMR" + bytes([kind, 0, 0, 0, 0]) + os.urandom(length))[:length]
+        self.send(self.mac(data) if known and kind in (0x20, 0x21) else data)
+
+    def replay(self, path):
+        seen = list(handshakes(path))
+        assert seen, "no handshakes in the capture"
+        self.pause = 0.01
+        for data in seen:
+            self.send(data)
+            for n in range(len(data)):
+                self.send(data[:n])
+                changed = bytearray(data)
+                changed[n] ^= 1 << n % 8
+                self.send(bytes(changed))
+                # The answer's id, and a second mac, may be anything.
+                if 8 <= n < len(data) - 2 * MAC:
+                    self.send(self.mac(bytes(changed)))
+        for i in range(5000):
+            self.chance(i % 2)
+
+    def flood(self, seconds):
+        end = time.monotonic() + float(seconds)
+        while time.monotonic() < end:
+            for _ in range(100):
+                self.chance(True)
+
+
+def main(what, arg, *to):
+    host = Host(*to)
+    getattr(host, what)(arg)
+    print(host.sent)
+
+
+main(*sys.argv[1:])

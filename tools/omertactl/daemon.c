@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "daemon.h"
+
+#include "agent.h"
+#include "daemon_peers.h"
+#include "keygen.h"
+#include "notify.h"
+#include "sandbox.h"
+#include "sync.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STATE_DIR	"/var/lib/omerta"
+
+/* It goes on in suspend, as the keys' ages do. */
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/*
+ * What the agent wants done
+ */
+
+/* Trouble may come as often as strangers like: the same is told once in a while. */
+static void note(struct om_daemon *d)
+{
+	uint64_t now = now_ms();
+
+	if (!strcmp(d->told, d->err.text) && now - d->told_at < 60000)
+		return;
+	snprintf(d->told, sizeof(d->told), "%s", d->err.text);
+	d->told_at = now;
+	om_complain(d->err.text);
+}
+
+static void send_to(struct om_daemon *d, struct om_control *c, const uint8_t *msg,
+		    size_t len)
+{
+	c->has |= OM_BIT(OMERTA_A_CONTROL_ENDPOINT_ADDR) |
+		  OM_BIT(OMERTA_A_CONTROL_ENDPOINT_PORT) |
+		  OM_BIT(OMERTA_A_CONTROL_DATA);
+	if (c->endpoint_scope)
+		c->has |= OM_BIT(OMERTA_A_CONTROL_ENDPOINT_SCOPE);
+	c->data.len = (uint16_t)len;
+	memcpy(c->data.b, msg, len);
+	if (om_nl_control_send(d->control, c, &d->err))
+		note(d);
+}
+
+static bool send_peer(void *ctx, uint32_t peer_id, const uint8_t *msg, size_t len)
+{
+	struct om_control c = { 0 };
+	struct om_daemon *d = ctx;
+	struct om_peer peer;
+
+	if (!om_peers_get(d, peer_id, &peer) || !peer.endpoint_addr.len)
+		return false;
+	c.endpoint_addr = peer.endpoint_addr;
+	c.endpoint_port = peer.endpoint_port;
+	c.endpoint_scope = peer.endpoint_scope;
+	send_to(d, &c, msg, len);
+	return true;
+}
+
+static void send_source(void *ctx, const struct om_agent_source *to,
+			const uint8_t *msg, size_t len)
+{
+	struct om_control c = {
+		.has = OM_BIT(OMERTA_A_CONTROL_LOCAL_ADDR),
+		.endpoint_port = to->port,
+		.endpoint_scope = to->scope,
+		.endpoint_addr.len = to->len,
+		.local_addr.len = to->len,
+	};
+
+	memcpy(c.endpoint_addr.b, to->addr, to->len);
+	memcpy(c.local_addr.b, to->local, to->len);
+	send_to(ctx, &c, msg, len);
+}
+
+static bool install(void *ctx, const struct om_agent_key *key)
+{
+	struct om_daemon *d = ctx;
+	struct om_key req = {
+		.has = OM_BIT(OMERTA_A_KEY_IFNAME) |
+		       OM_BIT(OMERTA_A_KEY_PEER_ID) |
+		       OM_BIT(OMERTA_A_KEY_LOCAL_ID) |
+		       OM_BIT(OMERTA_A_KEY_REMOTE_ID) |
+		       OM_BIT(OMERTA_A_KEY_RX_SECRET) |
+		       OM_BIT(OMERTA_A_KEY_TX_SECRET) |
+		       OM_BIT(OMERTA_A_KEY_ACTIVATION) |
+		       OM_BIT(OMERTA_A_KEY_SEAL_TIME) |
+		       OM_BIT(OMERTA_A_KEY_OPEN_TIME) |
+		       OM_BIT(OMERTA_A_KEY_SOFT_TIME),
+		.peer_id = key->peer_id,
+		.local_id = key->local_id,
+		.remote_id = key->keys.remote_id,
+		.activation = key->initiator ? OMERTA_ACTIVATION_NOW :
+					       OMERTA_ACTIVATION_ON_FIRST_RECORD,
+		.seal_time = OM_AGENT_SEAL_S,
+		.open_time = OM_AGENT_OPEN_S,
+		.soft_time = key->soft_s,
+	};
+	struct om_peer peer;
+	int rc;
+
+	if (!om_peers_get(d, key->peer_id, &peer))
+		return false;
+	om_secret_lock(&req, sizeof(req));
+	strncpy(req.ifname, d->ifname, sizeof(req.ifname) - 1);
+	memcpy(req.rx_secret, key->keys.rx, sizeof(req.rx_secret));
+	memcpy(req.tx_secret, key->keys.tx, sizeof(req.tx_secret));
+	rc = om_nl_do(d->nl, OMERTA_CMD_KEY_NEW, &om_key_object, &req, &d->err);
+	/* Keys were changed often lately. */
+	if (rc && d->err.sys == ENOSPC && om_peers_drop_key(d, key->peer_id))
+		rc = om_nl_do(d->nl, OMERTA_CMD_KEY_NEW, &om_key_object, &req,
+			      &d->err);
+	om_secret_wipe(&req, sizeof(req));
+	if (rc) {
+		note(d);
+		return false;
+	}
+	/* The peer may have become another in between. */
+	if (om_peers_get(d, key->peer_id, &peer))
+		return true;
+	om_peers_delete_key(d, key->peer_id, key->local_id);
+	return false;
+}
+
+static void forget(void *ctx, uint32_t peer_id, uint32_t local_id)
+{
+	struct om_daemon *d = ctx;
+
+	/* It may be gone already. */
+	if (om_peers_delete_key(d, peer_id, local_id) && d->err.sys != ENOENT)
+		note(d);
+}
+
+/* TAI64N, but for the leap seconds, and too coarse to tell clocks by it */
+static void put_clock(void *ctx, uint8_t time[OM_HS_TIME])
+{
+	struct timespec ts;
+	uint64_t s;
+	uint32_t ns;
+
+	(void)ctx;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	s = 0x4000000000000000ULL + 10 + (uint64_t)ts.tv_sec;
+	ns = (uint32_t)ts.tv_nsec & ~0xffffffU;
+	for (int i = 7; i >= 0; i--, s >>= 8)
+		time[i] = (uint8_t)s;
+	for (int i = 11; i >= 8; i--, ns >>= 8)
+		time[i] = (uint8_t)ns;
+}
+
+static bool remember(void *ctx, const uint8_t *public,
+		     const uint8_t time[OM_HS_TIME])
+{
+	struct om_daemon *d = ctx;
+
+	if (!om_times_put(d->times, public ? public : d->agent->host.pair.public,
+			  time, &d->err))
+		return true;
+	note(d);
+	return false;
+}
+
+/* It may be new in the kernel. */
+static void unknown(void *ctx)
+{
+	struct om_daemon *d = ctx;
+
+	d->adopt = true;
+}
+
+static const struct om_agent_ops ops = {
+	.send_peer = send_peer,
+	.send_source = send_source,
+	.install = install,
+	.forget = forget,
+	.clock = put_clock,
+	.remember = remember,
+	.unknown = unknown,
+};
+
+/*
+ * What comes in
+ */
+
+static void on_control(const struct om_control *c, void *arg)
+{
+	struct om_daemon *d = arg;
+	struct om_agent_source from;
+
+	if (!c->endpoint_addr.len || c->local_addr.len != c->endpoint_addr.len)
+		return;
+	/* With its padding: cookies are made of all its bytes. */
+	memset(&from, 0, sizeof(from));
+	from.port = c->endpoint_port;
+	from.scope = c->endpoint_scope;
+	from.len = c->endpoint_addr.len;
+	memcpy(from.addr, c->endpoint_addr.b, from.len);
+	memcpy(from.local, c->local_addr.b, from.len);
+	om_agent_receive(d->agent, now_ms(), &from, c->data.b, c->data.len);
+}
+
+static void on_key(struct om_daemon *d, uint8_t cmd, const struct om_key *key)
+{
+	enum om_agent_event event = OM_AGENT_KEY_NEEDED;
+	bool idle = (key->has & OM_BIT(OMERTA_A_KEY_LIMIT)) &&
+		    key->limit == OMERTA_KEY_LIMIT_TIME;
+
+	if (!om_agent_find(d->agent, key->peer_id))
+		d->adopt = true;
+	if (cmd == OMERTA_CMD_KEY_SOFT_NTF)
+		event = OM_AGENT_KEY_SOFT;
+	else if (cmd == OMERTA_CMD_KEY_CONFIRMED_NTF)
+		event = OM_AGENT_KEY_CONFIRMED;
+	else if (cmd != OMERTA_CMD_KEY_NEEDED_NTF && idle)
+		return;		/* It was in vain; traffic will ask again. */
+	om_agent_tell(d->agent, now_ms(), key->peer_id, event, key->local_id);
+}
+
+static int on_event(const struct om_event *ev, void *arg)
+{
+	const struct om_device *dev = ev->data;
+	const struct om_peer *peer = ev->data;
+	const struct om_key *key = ev->data;
+	struct om_daemon *d = arg;
+
+	if (ev->obj == &om_key_object && !strcmp(key->ifname, d->ifname))
+		on_key(d, ev->cmd, key);
+	if (ev->cmd == OMERTA_CMD_PEER_SILENT_NTF &&
+	    !strcmp(peer->ifname, d->ifname))
+		om_agent_tell(d->agent, now_ms(), peer->id, OM_AGENT_SILENT, 0);
+	if (ev->cmd == OMERTA_CMD_DEVICE_GONE_NTF &&
+	    !strcmp(dev->ifname, d->ifname)) {
+		om_complain("the device is gone");
+		d->end = true;
+	}
+	return OM_OK;
+}
+
+static int read_events(struct om_daemon *d, struct om_err *err)
+{
+	bool lost;
+	int rc = om_nl_events_read(d->events, on_event, d, &lost, err);
+
+	d->adopt |= lost;
+	return rc;
+}
+
+static void reload(struct om_daemon *d)
+{
+	om_notify("RELOADING=1");
+	if (om_peers_reload(d))
+		note(d);
+	om_notify("READY=1");
+}
+
+static void rekey(struct om_daemon *d)
+{
+	for (size_t i = 0; i < d->agent->peers; i++)
+		om_agent_tell(d->agent, now_ms(), d->agent->peer[i].id,
+			      OM_AGENT_KEY_SOFT, 0);
+}
+
+static int read_signal(struct om_daemon *d, struct om_err *err)
+{
+	struct signalfd_siginfo info;
+
+	if (read(d->signals, &info, sizeof(info)) != sizeof(info))
+		return errno == EAGAIN ? OM_OK : om_err_sys(err, errno, "signals");
+	if (info.ssi_signo == SIGHUP)
+		reload(d);
+	else if (info.ssi_signo == SIGUSR1)
+		rekey(d);
+	else
+		d->end = true;
+	return OM_OK;
+}
+
+/*
+ * The loop
+ */
+
+static int set_timer(struct om_daemon *d, uint64_t at, struct om_err *err)
+{
+	struct itimerspec t = { 0 };
+
+	if (at != UINT64_MAX) {
+		t.it_value.tv_sec = (time_t)(at / 1000);
+		t.it_value.tv_nsec = (long)(at % 1000) * 1000000 + 1;
+	}
+	if (timerfd_settime(d->timer, TFD_TIMER_ABSTIME, &t, NULL))
+		return om_err_sys(err, errno, "timer");
+	return OM_OK;
+}
+
+enum { CONTROL, EVENTS, SIGNALS, TIMER, RESOLVER, SOURCES };
+
+static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err)
+{
+	uint64_t expired;
+	int rc = OM_OK;
+
+	if (p[SIGNALS].revents)
+		rc = read_signal(d, err);
+	if (!rc && p[EVENTS].revents)
+		rc = read_events(d, err);
+	if (!rc && p[CONTROL].revents)
+		rc = om_nl_control_read(d->control, on_control, d, err);
+	if (p[RESOLVER].revents)
+		om_peers_resolved(d);
+	if (p[TIMER].revents && read(d->timer, &expired, sizeof(expired)) < 0)
+		errno = 0;
+	if (!rc && d->adopt && now_ms() - d->adopted_at >= 1000) {
+		d->adopt = false;
+		if (om_peers_adopt(d)) {
+			note(d);
+			d->end = d->err.sys == ENODEV;
+		}
+	}
+	return rc;
+}
+
+static int loop(struct om_daemon *d, struct om_err *err)
+{
+	struct pollfd p[SOURCES] = {
+		[CONTROL] = { om_nl_control_fd(d->control), POLLIN, 0 },
+		[EVENTS] = { om_nl_events_fd(d->events), POLLIN, 0 },
+		[SIGNALS] = { d->signals, POLLIN, 0 },
+		[TIMER] = { d->timer, POLLIN, 0 },
+		[RESOLVER] = { -1, POLLIN, 0 },
+	};
+	uint64_t next;
+	int rc;
+
+	while (!d->end) {
+		next = om_agent_run(d->agent, now_ms());
+		om_peers_ask(d, now_ms());
+		if (d->adopt && next > d->adopted_at + 1000)
+			next = d->adopted_at + 1000;
+		p[RESOLVER].fd = d->resolver.fd;
+		rc = set_timer(d, next, err);
+		if (!rc && poll(p, SOURCES, -1) < 0)
+			rc = errno == EINTR ? OM_OK :
+					      om_err_sys(err, errno, "poll");
+		if (!rc)
+			rc = serve(d, p, err);
+		if (rc)
+			return rc;
+	}
+	return OM_OK;
+}
+
+/*
+ * Beginning and end
+ */
+
+static int open_signals(struct om_daemon *d, struct om_err *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	d->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	d->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (d->signals < 0 || d->timer < 0)
+		return om_err_sys(err, errno, "signals and timer");
+	return OM_OK;
+}
+
+/* With the folder for its times, and as the user whom that belongs to */
+static int enter_sandbox(const char **dir, struct om_err *err)
+{
+	*dir = getenv("STATE_DIRECTORY");
+	if (!*dir) {
+		*dir = STATE_DIR;
+		if (mkdir(*dir, 0700) && errno != EEXIST)
+			return om_err_sys(err, errno, "\"%s\"", *dir);
+	}
+	return om_sandbox_enter(*dir, err);
+}
+
+static int open_times(struct om_daemon *d, const char *dir, struct om_err *err)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s.times", dir, d->ifname);
+	d->times = om_times_open(path, err);
+	return d->times ? OM_OK : OM_SYSTEM;
+}
+
+static int open_sockets(struct om_daemon *d, struct om_err *err)
+{
+	d->control = om_nl_control_open(d->ifname, err);
+	if (!d->control) {
+		if (err->sys == EOPNOTSUPP)
+			om_err_append(err, " (the omerta module is older than this omertactl)");
+		return OM_SYSTEM;
+	}
+	/* Events before the state, so that none is missed. */
+	d->events = om_nl_events_open(err);
+	return d->events ? OM_OK : OM_SYSTEM;
+}
+
+static int set_up(struct om_daemon *d, struct om_err *err)
+{
+	const char *dir;
+	int rc;
+
+	/* Nobody waits for the resolver, which is begun before there are secrets. */
+	signal(SIGCHLD, SIG_IGN);
+	rc = om_resolver_start(&d->resolver, err);
+	om_sandbox_hide();
+	d->agent = sodium_malloc(sizeof(*d->agent));
+	d->nl = om_nl_new();
+	if (!rc && (!d->agent || !d->nl))
+		rc = om_err_sys(err, ENOMEM, "agent");
+	if (rc)
+		return rc;
+	om_agent_init(d->agent, &ops, d);
+	rc = open_signals(d, err);
+	if (!rc)
+		rc = om_peers_read_config(d, err);
+	if (!rc)
+		rc = enter_sandbox(&dir, err);
+	if (!rc)
+		rc = open_times(d, dir, err);
+	if (!rc)
+		rc = open_sockets(d, err);
+	if (!rc && om_peers_adopt(d)) {
+		*err = d->err;
+		rc = OM_SYSTEM;
+	}
+	return rc;
+}
+
+static void tear_down(struct om_daemon *d)
+{
+	if (d->agent)
+		om_agent_free(d->agent);
+	sodium_free(d->agent);
+	om_nl_events_close(d->events);
+	om_nl_control_close(d->control);
+	om_nl_free(d->nl);
+	om_times_close(d->times);
+	om_config_free(&d->conf);
+	om_resolver_stop(&d->resolver);
+	if (d->signals >= 0)
+		close(d->signals);
+	if (d->timer >= 0)
+		close(d->timer);
+}
+
+int om_daemon_run(const struct om_daemon_options *options, struct om_err *err)
+{
+	struct om_daemon d = {
+		.ifname = options->ifname,
+		.config = options->config,
+		.resolver.fd = -1,
+		.signals = -1,
+		.timer = -1,
+	};
+	int rc = set_up(&d, err);
+
+	if (!rc) {
+		om_notify("READY=1");
+		if (options->ready)
+			options->ready(options->ready_fd);
+		rc = loop(&d, err);
+	}
+	om_notify("STOPPING=1");
+	tear_down(&d);
+	return rc;
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "times.h"
+
+#include "keygen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Key, blank, time and newline */
+#define TIME_HEX	(2 * OM_HS_TIME)
+#define LINE		(OM_BASE64_LEN - 1 + 1 + TIME_HEX + 1)
+/* So many old lines may there be for each that counts, and besides. */
+#define OLD_PER_LINE	8
+#define OLD_MORE	256
+
+struct entry {
+	uint8_t public[OM_NOISE_KEY];
+	uint8_t time[OM_HS_TIME];
+};
+
+struct om_times {
+	char path[PATH_MAX];
+	int lock;			/* PATH.lock: @fd changes */
+	int fd;
+	size_t lines;
+	struct om_list entries;		/* of struct entry */
+};
+
+static struct entry *find(const struct om_times *t, const uint8_t *public)
+{
+	for (size_t i = 0; i < t->entries.n; i++) {
+		struct entry *e = OM_AT(&t->entries, struct entry, i);
+
+		if (!memcmp(e->public, public, sizeof(e->public)))
+			return e;
+	}
+	return NULL;
+}
+
+static void learn(struct om_times *t, const uint8_t *public, const uint8_t *time)
+{
+	struct entry *e = find(t, public);
+
+	if (!e) {
+		e = om_list_add(&t->entries, sizeof(*e));
+		memcpy(e->public, public, sizeof(e->public));
+	}
+	if (memcmp(time, e->time, sizeof(e->time)) > 0)
+		memcpy(e->time, time, sizeof(e->time));
+}
+
+static void format(char line[LINE + 1], const uint8_t *public, const uint8_t *time)
+{
+	om_base64_encode(line, public);
+	line[OM_BASE64_LEN - 1] = ' ';
+	sodium_bin2hex(line + OM_BASE64_LEN, TIME_HEX + 1, time, OM_HS_TIME);
+	line[LINE - 1] = '\n';
+	line[LINE] = '\0';
+}
+
+static bool parse(struct om_times *t, char line[LINE + 1])
+{
+	uint8_t public[OM_NOISE_KEY], time[OM_HS_TIME];
+	struct om_err unused;
+	size_t n;
+
+	if (line[LINE - 1] != '\n' || line[OM_BASE64_LEN - 1] != ' ')
+		return false;
+	line[OM_BASE64_LEN - 1] = '\0';
+	line[LINE - 1] = '\0';
+	if (om_base64_decode(public, line, &unused) ||
+	    sodium_hex2bin(time, sizeof(time), line + OM_BASE64_LEN, TIME_HEX,
+			   NULL, &n, NULL) || n != sizeof(time))
+		return false;
+	learn(t, public, time);
+	return true;
+}
+
+static int write_all(int fd, const char *p, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, p, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? errno : EIO;
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int sync_dir(const char *path)
+{
+	char dir[PATH_MAX];
+	char *slash;
+	int fd, rc;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash)
+		*slash = '\0';
+	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	rc = fsync(fd) ? errno : 0;
+	close(fd);
+	return rc;
+}
+
+static int write_entries(const struct om_times *t, int fd)
+{
+	char line[LINE + 1];
+	int rc = 0;
+
+	for (size_t i = 0; i < t->entries.n && !rc; i++) {
+		const struct entry *e = OM_AT(&t->entries, struct entry, i);
+
+		format(line, e->public, e->time);
+		rc = write_all(fd, line, LINE);
+	}
+	if (!rc && fdatasync(fd))
+		rc = errno;
+	return rc;
+}
+
+/* A new file with what counts takes the place of the old one. */
+static int renew(struct om_times *t, struct om_err *err)
+{
+	char path[PATH_MAX + 4];
+	int fd, rc;
+
+	snprintf(path, sizeof(path), "%s.new", t->path);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return om_err_sys(err, errno, "\"%s\"", path);
+	rc = write_entries(t, fd);
+	if (!rc && rename(path, t->path))
+		rc = errno;
+	if (rc) {
+		close(fd);
+		unlink(path);
+		return om_err_sys(err, rc, "\"%s\"", path);
+	}
+	/* From here on this is the file. */
+	if (t->fd >= 0)
+		close(t->fd);
+	t->fd = fd;
+	t->lines = t->entries.n;
+	rc = sync_dir(t->path);
+	return rc ? om_err_sys(err, rc, "\"%s\"", t->path) : OM_OK;
+}
+
+static bool has_many_old(const struct om_times *t)
+{
+	return t->lines > OLD_MORE + OLD_PER_LINE * t->entries.n;
+}
+
+/*
+ * A line that was cut short by a crash is the last one, and was never relied on.
+ * Anything else that is wrong must not be made good by forgetting.
+ */
+static int load(struct om_times *t, FILE *f, struct om_err *err)
+{
+	char line[LINE + 1];
+	size_t n;
+
+	while ((n = fread(line, 1, LINE, f)) == LINE) {
+		t->lines++;
+		if (!parse(t, line))
+			return om_err(err, OM_SYSTEM,
+				      "\"%s\": line %zu is broken: without what was there, old handshakes could be replayed; remove the file only with new keys",
+				      t->path, t->lines);
+	}
+	if (ferror(f))
+		return om_err_sys(err, errno, "\"%s\"", t->path);
+	return OM_OK;
+}
+
+static int take_lock(struct om_times *t, struct om_err *err)
+{
+	char path[PATH_MAX + 5];
+
+	snprintf(path, sizeof(path), "%s.lock", t->path);
+	t->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (t->lock < 0)
+		return om_err_sys(err, errno, "\"%s\"", path);
+	if (!flock(t->lock, LOCK_EX | LOCK_NB))
+		return OM_OK;
+	if (errno == EWOULDBLOCK)
+		return om_err(err, OM_SYSTEM, "\"%s\": another agent has it",
+			      path);
+	return om_err_sys(err, errno, "\"%s\"", path);
+}
+
+static int open_file(struct om_times *t, struct om_err *err)
+{
+	FILE *f = fopen(t->path, "re");
+	int rc = OM_OK;
+
+	if (f) {
+		rc = load(t, f, err);
+		fclose(f);
+	} else if (errno != ENOENT) {
+		rc = om_err_sys(err, errno, "\"%s\"", t->path);
+	}
+	return rc ? rc : renew(t, err);
+}
+
+struct om_times *om_times_open(const char *path, struct om_err *err)
+{
+	struct om_times *t = calloc(1, sizeof(*t));
+
+	if (!t) {
+		om_err_sys(err, ENOMEM, "\"%s\"", path);
+		return NULL;
+	}
+	t->lock = -1;
+	t->fd = -1;
+	if (snprintf(t->path, sizeof(t->path), "%s", path) >=
+	    (int)sizeof(t->path)) {
+		om_err_sys(err, ENAMETOOLONG, "\"%s\"", path);
+		goto fail;
+	}
+	if (!take_lock(t, err) && !open_file(t, err))
+		return t;
+fail:
+	om_times_close(t);
+	return NULL;
+}
+
+void om_times_close(struct om_times *t)
+{
+	if (!t)
+		return;
+	if (t->fd >= 0)
+		close(t->fd);
+	if (t->lock >= 0)
+		close(t->lock);
+	om_list_free(&t->entries);
+	free(t);
+}
+
+void om_times_get(const struct om_times *t, const uint8_t *public,
+		  uint8_t time[OM_HS_TIME])
+{
+	const struct entry *e = find(t, public);
+
+	if (e)
+		memcpy(time, e->time, OM_HS_TIME);
+	else
+		memset(time, 0, OM_HS_TIME);
+}
+
+/* The disk may be full: no part of a line stays. */
+static int append(struct om_times *t, const uint8_t *public, const uint8_t *time)
+{
+	off_t end = lseek(t->fd, 0, SEEK_END);
+	char line[LINE + 1];
+	int rc;
+
+	if (end < 0)
+		return errno;
+	format(line, public, time);
+	rc = write_all(t->fd, line, LINE);
+	if (!rc && fdatasync(t->fd))
+		rc = errno;
+	if (rc && ftruncate(t->fd, end))
+		return errno;
+	return rc;
+}
+
+int om_times_put(struct om_times *t, const uint8_t *public,
+		 const uint8_t time[OM_HS_TIME], struct om_err *err)
+{
+	int rc = append(t, public, time);
+
+	if (rc)
+		return om_err_sys(err, rc, "\"%s\"", t->path);
+	t->lines++;
+	learn(t, public, time);
+	/* Should that fail, the old file goes on. */
+	if (has_many_old(t))
+		renew(t, &(struct om_err){ 0 });
+	return OM_OK;
+}
