@@ -8,15 +8,15 @@ set -euo pipefail
 . "$(dirname "$0")/vm/lib.sh"
 
 PACKAGES=(
-	apt build-essential ca-certificates debhelper dh-dkms dkms libnl-3-dev libnl-genl-3-dev
-	libsodium-dev lintian man-db pkgconf
+	apt build-essential ca-certificates debhelper dh-dkms dkms iproute2 libnl-3-dev
+	libnl-genl-3-dev libsodium-dev lintian man-db pkgconf procps systemd
 )
 
 main() {
 	local tar
 
-	tar=$CACHE/package/$(host_codename)-$(sha256sum "$TOP_DIR/selftests/package_headers.sh" |
-		cut -c1-16).tar
+	tar=$CACHE/package/$(host_codename)-$(cat "$TOP_DIR"/selftests/package{,_headers}.sh |
+		sha256sum | cut -c1-16).tar
 	"$VM_DIR/deps.sh"
 	if [[ ! -e $tar ]]; then
 		take_lock "$CACHE/package/lock"

@@ -49,6 +49,14 @@ install() {
 	none find /lib/modules -name 'omerta_test*'
 }
 
+# What the agent runs as, in, and from
+units() {
+	id omerta
+	[[ $(stat -c '%a %U %G' /etc/omerta) == '2750 root omerta' ]]
+	systemd-analyze --man=no verify omerta@omr0.service omerta-link@omr0.service
+	systemd-analyze security --offline=yes --threshold=25 omerta@omr0.service
+}
+
 # As it comes by an upgrade of the distribution
 new_kernel() {
 	dpkg -i /later/*.deb
@@ -74,7 +82,7 @@ remove() {
 }
 
 n=0 failed=0
-TESTS=(build lint install new_kernel upgrade remove)
+TESTS=(build lint install units new_kernel upgrade remove)
 echo "KTAP version 1"
 echo "1..${#TESTS[@]}"
 for test in "${TESTS[@]}"; do

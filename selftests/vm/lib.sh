@@ -61,7 +61,7 @@ copy_sources() {
 copy_tree() {
 	copy_sources kmod include tools selftests "$1"
 	(cd "$TOP_DIR" && cp -r --parents -t "$1" debian Documentation Makefile dkms.conf \
-		README.md COPYING tools/omertactl/completion)
+		README.md COPYING tools/omertactl/completion tools/omertactl/systemd)
 }
 
 # pack_cpio DIR: an initramfs archive of what is below DIR, to stdout.

@@ -156,7 +156,12 @@ installed() {
 	out=$(MAKEFLAGS='' make -s install DESTDIR="$tmp/root" 2>&1)
 	[ -x "$tmp/root/usr/sbin/omertactl" ] &&
 		[ -f "$tmp/root/usr/share/man/man8/omertactl.8" ] &&
-		[ -f "$tmp/root/usr/share/bash-completion/completions/omertactl" ]
+		[ -f "$tmp/root/usr/share/bash-completion/completions/omertactl" ] &&
+		[ -f "$tmp/root/usr/lib/sysusers.d/omerta.conf" ] &&
+		[ -f "$tmp/root/usr/lib/tmpfiles.d/omerta.conf" ] &&
+		grep -q '^ExecStart=/usr/sbin/omertactl agent ' \
+			"$tmp/root/usr/lib/systemd/system/omerta@.service" &&
+		[ -f "$tmp/root/usr/lib/systemd/system/omerta-link@.service" ]
 	result $? "install into DESTDIR" "$out"
 }
 
