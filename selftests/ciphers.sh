@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # The engine in user space, with each instruction set that this CPU has: whether its
-# time depends on secrets, and what it makes of a fuzzer's lists. Prints KTAP.
+# time depends on secrets, and what it makes of a fuzzer's lists; then what the tool
+# makes of a fuzzer's handshakes and configuration files. Prints KTAP.
 # shellcheck disable=SC2317 # the checks are called by name
 set -uo pipefail
 . "$(dirname "$0")/vm/lib.sh"
 
 FUZZ_TIME=${FUZZ_TIME:-20}
 tests=$TOP_DIR/kmod/tests
+tool=$TOP_DIR/tools/omertactl
 CHECKS=(valgrind_finds_leak valgrind_finds_none sanitizer_finds_leak sanitizer_finds_none
-	fuzz)
+	fuzz_lists fuzz_agent fuzz_config)
 
 # Instructions of the compiler that makes the module; AVX-512 is beyond it
 follow_binary() {
@@ -34,9 +36,21 @@ sanitizer_finds_none() {
 	"$tests/user/msan/const_time"
 }
 
+# fuzz FOLDER PROGRAM BYTES [OPTION...]
 fuzz() {
-	(cd "$tests/user/fuzz" &&
-		./fuzz_lists -max_total_time="$FUZZ_TIME" -max_len=64 -verbosity=0)
+	(cd "$1" && "./$2" -max_total_time="$FUZZ_TIME" -max_len="$3" -verbosity=0 "${@:4}")
+}
+
+fuzz_lists() {
+	fuzz "$tests/user/fuzz" fuzz_lists 64
+}
+
+fuzz_agent() {
+	fuzz "$tool/build/fuzz" fuzz_agent 600
+}
+
+fuzz_config() {
+	fuzz "$tool/build/fuzz" fuzz_config 600 -seed_inputs="$tool/tests/fuzz_config.seed"
 }
 
 main() {
@@ -44,6 +58,7 @@ main() {
 
 	"$VM_DIR/deps.sh" ciphers
 	quietly make -s "-j$(nproc)" -C "$tests" fuzz ct || exit 1
+	quietly make -s "-j$(nproc)" -C "$tool" fuzz || exit 1
 	log=$(mktemp)
 	printf 'KTAP version 1\n1..%u\n' "${#CHECKS[@]}"
 	for check in "${CHECKS[@]}"; do

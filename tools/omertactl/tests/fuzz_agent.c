@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An agent and what a fuzzer sends it: raw bytes, such with a valid mac1, and messages
+ * of a peer that were changed. It may do nothing for any but a peer's own, once.
+ */
+#include "../agent.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define PEER_ID	1
+
+static struct {
+	struct om_agent agent;
+	/* The peer's end */
+	struct om_hs_host host;
+	struct om_hs_peer to;
+	struct om_noise noise;
+	uint64_t now;
+	uint32_t seconds;		/* of the peer's clock */
+	uint8_t initiation[OM_HS_LEN_MAX];	/* that the agent sent */
+	bool initiated;
+	bool may_install;
+	unsigned int installed;
+} w;
+
+static bool send_peer(void *ctx, uint32_t peer_id, const uint8_t *msg, size_t len)
+{
+	(void)ctx;
+	(void)peer_id;
+	if (len != OM_HS_INITIATION_LEN)
+		abort();
+	memcpy(w.initiation, msg, len);
+	w.initiated = true;
+	return true;
+}
+
+/* Nobody gets more than he sent. */
+static void send_source(void *ctx, const struct om_agent_source *to,
+			const uint8_t *msg, size_t len)
+{
+	(void)ctx;
+	(void)to;
+	(void)msg;
+	if (len > OM_HS_INITIATION_LEN)
+		abort();
+}
+
+static bool install(void *ctx, const struct om_agent_key *key)
+{
+	(void)ctx;
+	if (!w.may_install || key->peer_id != PEER_ID)
+		abort();
+	w.installed++;
+	return true;
+}
+
+static void forget(void *ctx, uint32_t peer_id, uint32_t local_id)
+{
+	(void)ctx;
+	(void)peer_id;
+	(void)local_id;
+}
+
+static void put_clock(void *ctx, uint8_t time[OM_HS_TIME])
+{
+	(void)ctx;
+	memset(time, 0, OM_HS_TIME);
+	time[0] = 0x40;
+}
+
+static bool remember(void *ctx, const uint8_t *public,
+		     const uint8_t time[OM_HS_TIME])
+{
+	(void)ctx;
+	(void)public;
+	(void)time;
+	return true;
+}
+
+static void unknown(void *ctx)
+{
+	(void)ctx;
+}
+
+static const struct om_agent_ops ops = {
+	.send_peer = send_peer,
+	.send_source = send_source,
+	.install = install,
+	.forget = forget,
+	.clock = put_clock,
+	.remember = remember,
+	.unknown = unknown,
+};
+
+static void deliver(const uint8_t *msg, size_t len, bool genuine)
+{
+	const struct om_agent_source from = { .len = 4, .port = 1, .addr = { 1 } };
+	uint8_t *exact = malloc(len);
+
+	/* In memory of its own, so that a byte beyond is seen */
+	if (len)
+		memcpy(exact, msg, len);
+	w.may_install = genuine;
+	om_agent_receive(&w.agent, w.now, &from, exact, len);
+	w.may_install = false;
+	free(exact);
+}
+
+static void put_mac1(uint8_t *msg, size_t len)
+{
+	crypto_auth_hmacsha256_state state;
+	uint8_t whole[crypto_auth_hmacsha256_BYTES];
+	size_t before = len - 2 * OM_HS_MAC;
+
+	crypto_auth_hmacsha256_init(&state, w.to.labels.mac1, 32);
+	crypto_auth_hmacsha256_update(&state, msg, before);
+	crypto_auth_hmacsha256_final(&state, whole);
+	memcpy(msg + before, whole, OM_HS_MAC);
+}
+
+/* XOR @n bytes of @mask into @msg; returns whether that changes what a mac2 is not */
+static bool change(uint8_t *msg, size_t len, size_t at, const uint8_t *mask,
+		   size_t n)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < n && at + i < len - 2 * OM_HS_MAC; i++) {
+		msg[at + i] ^= mask[i];
+		changed |= mask[i] != 0;
+	}
+	if (changed)
+		put_mac1(msg, len);
+	return changed;
+}
+
+/* The peer begins. The same again is a replay. */
+static void initiation(size_t at, const uint8_t *mask, size_t n)
+{
+	uint8_t msg[OM_HS_LEN_MAX], time[OM_HS_TIME] = { 0x40 };
+	unsigned int before = w.installed;
+	bool changed;
+
+	w.seconds++;
+	memcpy(time + 4, &(uint32_t){ __builtin_bswap32(w.seconds) }, 4);
+	if (!om_hs_initiate(&w.noise, &w.host, &w.to, time, 7, w.now, msg))
+		abort();
+	om_noise_wipe(&w.noise);
+	changed = change(msg, OM_HS_INITIATION_LEN, at, mask, n);
+	deliver(msg, OM_HS_INITIATION_LEN, !changed);
+	if (!changed)
+		deliver(msg, OM_HS_INITIATION_LEN, false);
+	if (w.installed > before + 1)
+		abort();
+}
+
+/* The peer answers what the agent began. */
+static void response(size_t at, const uint8_t *mask, size_t n)
+{
+	uint8_t msg[OM_HS_LEN_MAX];
+	struct om_hs_offer offer;
+	struct om_hs_keys keys;
+	bool changed;
+
+	if (!w.initiated)
+		return;
+	if (!om_hs_read_initiation(&w.noise, &w.host, w.initiation,
+				   OM_HS_INITIATION_LEN, &offer) ||
+	    !om_hs_respond(&w.noise, &w.to, &offer, 9, w.now, msg, &keys))
+		abort();
+	om_noise_wipe(&w.noise);
+	changed = change(msg, OM_HS_RESPONSE_LEN, at, mask, n);
+	deliver(msg, OM_HS_RESPONSE_LEN, !changed);
+	deliver(msg, OM_HS_RESPONSE_LEN, false);
+}
+
+static void raw(const uint8_t *data, size_t n, bool mac1)
+{
+	static const size_t length[] = {
+		OM_HS_INITIATION_LEN, OM_HS_RESPONSE_LEN, OM_HS_COOKIE_LEN
+	};
+	uint8_t msg[256] = "OMR";
+
+	if (!mac1 || !n) {
+		deliver(data, n, false);
+		return;
+	}
+	msg[3] = 0x20 + data[0] % 3;
+	memcpy(msg + 4, data, n);
+	put_mac1(msg, length[data[0] % 3]);
+	deliver(msg, length[data[0] % 3], false);
+}
+
+static void set_up(void)
+{
+	struct om_agent_peer *peer;
+
+	if (sodium_init() < 0)
+		abort();
+	memset(&w, 0, sizeof(w));
+	w.now = 1000;
+	om_agent_init(&w.agent, &ops, NULL);
+	memset(w.agent.host.pair.secret, 1, OM_NOISE_KEY);
+	memset(w.host.pair.secret, 2, OM_NOISE_KEY);
+	if (!om_hs_host_init(&w.agent.host) || !om_hs_host_init(&w.host))
+		abort();
+	peer = om_agent_add(&w.agent, PEER_ID);
+	memcpy(peer->hs.public, w.host.pair.public, OM_NOISE_KEY);
+	om_hs_peer_init(&peer->hs);
+	memcpy(w.to.public, w.agent.host.pair.public, OM_NOISE_KEY);
+	om_hs_peer_init(&w.to);
+}
+
+/* Steps of a kind, a place, a length and as many bytes */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	set_up();
+	while (size >= 3) {
+		size_t n = data[2] < size - 3 ? data[2] : size - 3;
+		const uint8_t *bytes = data + 3;
+
+		switch (data[0] % 6) {
+		case 0:
+		case 1:
+			raw(bytes, n > 160 ? 160 : n, data[0] % 6);
+			break;
+		case 2:
+			initiation(data[1], bytes, n);
+			break;
+		case 3:
+			response(data[1], bytes, n);
+			break;
+		case 4:
+			w.now += data[1] * 100;
+			om_agent_run(&w.agent, w.now);
+			break;
+		case 5:
+			om_agent_tell(&w.agent, w.now, PEER_ID, data[1] % 4, 1);
+			break;
+		}
+		data += 3 + n;
+		size -= 3 + n;
+	}
+	om_agent_free(&w.agent);
+	return 0;
+}
