@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# The demo: a tunnel between two namespaces of a guest carries pings and a file;
-# then the capture of the outer link shows what an observer sees.
+# The demo: a tunnel between two namespaces of a guest carries pings and a file; one
+# that two files and two agents make goes on while its keys are changed; then the
+# capture of the outer link shows what an observer sees.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 

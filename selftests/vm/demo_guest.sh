@@ -11,6 +11,8 @@ set -euo pipefail
 PORT=51900 MARKER=${1:-omerta-demo-plaintext-marker} OUT=/root/out
 FILE_MIB=16 WAIT=60
 DIR=$(mktemp -d)
+# shellcheck source=demo_agent.sh
+. "$(dirname "$0")/demo_agent.sh"
 
 headline() {
 	printf '\n== %s\n' "$*"
@@ -161,6 +163,9 @@ main() {
 	speed
 	headline 'omertactl show (in a)'
 	in_a omertactl show omr0
+	in_a omertactl link del omr0
+	in_b omertactl link del omr0
+	second_act
 }
 
 trap 'echo "demo: failed at line $LINENO: $BASH_COMMAND"' ERR
