@@ -410,6 +410,43 @@ test_keepalive_begins() {
 	await agree_on_key
 }
 
+# status NS FIELD: of its agent's process
+status() {
+	awk -v f="$2:" '$1 == f { print $2 }' "/proc/${AGENT[$1]}/status"
+}
+
+# What it may do, as whom, and the process that looks up names
+test_powers() {
+	local resolver
+
+	pair
+	mkdir "$DIR/a.state"
+	chmod o+x "$DIR"
+	chown 65534:65534 "$DIR/a.state"
+	agent a
+	agent b
+	pings a 10.9.0.2
+	is 65534 status a Uid
+	is 65534 status a Gid
+	is 1 status a NoNewPrivs
+	# CAP_NET_ADMIN
+	is 0000000000001000 status a CapEff
+	is 0000000000001000 status a CapPrm
+	more_than 0 status a VmLck
+	grep -E '^Max core file size +0 +0 ' "/proc/${AGENT[a]}/limits"
+	is 65534 stat -c %u "$DIR/a.state/omr0.times"
+	resolver=$(pgrep -P "${AGENT[a]}")
+	is 0000000000000000 sed -n 's/^CapPrm:\t//p' "/proc/$resolver/status"
+	# Its input, outputs and socket
+	is 4 sh -c "ls /proc/$resolver/fd | wc -l"
+	stop a
+	await gone "$resolver"
+}
+
+gone() {
+	! kill -0 "$1"
+}
+
 # Without the process that looks up names it goes on.
 test_resolver_gone() {
 	local cpu
@@ -608,7 +645,7 @@ test_up_fails() {
 TESTS=(
 	test_first_packet test_rekeys test_bad_link test_both_begin test_restart test_moves
 	test_named_endpoint test_preshared_key test_unknown_peer test_replaced_peer
-	test_keepalive_begins test_resolver_gone test_hostile_replays
+	test_keepalive_begins test_powers test_resolver_gone test_hostile_replays
 	test_hostile_flood test_refusals test_reload
 	test_device_gone test_up_down test_default_route test_up_fails
 )
