@@ -156,7 +156,7 @@ follow_all() {
 }
 
 follow() {
-	tail -n +1 -s 0.5 -f --pid="${pid[$1]}" "$OUT/$1.beside" | head -n -1
+	tail -n +1 -s 0.5 -f --pid="${pid[$1]}" "$OUT/$1.beside" | sed -u '$d'
 	return "$(tail -n 1 "$OUT/$1.beside")"
 }
 
