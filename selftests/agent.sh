@@ -241,6 +241,40 @@ test_moves() {
 	pings b 10.9.0.1
 }
 
+# relay PORT: a finds b at that port, and b finds a at the next
+relay() {
+	bg b ./relay.py "192.0.2.2:$1" "192.0.2.2:$(($1 + 1))" 192.0.2.2 "$PORT"
+	RELAY=$!
+	await udp_bound b "$1"
+}
+
+# Each sees the other at a place of a NAT's; then the NATs choose others for b's view.
+test_nat() {
+	make_ns a b
+	make_veth a b
+	config a
+	config b
+	config_peer a b 'Endpoint = 192.0.2.2:1000' 'PersistentKeepalive = 1'
+	config_peer b a
+	relay 1000
+	host a
+	host b
+	agent a
+	agent b
+	await agree_on_key
+	pings b 10.9.0.1
+	is 192.0.2.2:1000 peer_endpoint a b
+	is 192.0.2.2:1001 peer_endpoint b a
+	kill "$RELAY"
+	wait "$RELAY" || true
+	bg b ./relay.py 192.0.2.2:1000 192.0.2.2:1007 192.0.2.2 "$PORT"
+	await is 192.0.2.2:1007 peer_endpoint b a
+	pings b 10.9.0.1
+	rekey b
+	await agree_on_key
+	is 192.0.2.2:1000 peer_endpoint a b
+}
+
 # A name that means something else after a while
 test_named_endpoint() {
 	mkdir -p /etc/netns/omt-a
@@ -644,7 +678,7 @@ test_up_fails() {
 
 TESTS=(
 	test_first_packet test_rekeys test_bad_link test_both_begin test_restart test_moves
-	test_named_endpoint test_preshared_key test_unknown_peer test_replaced_peer
+	test_nat test_named_endpoint test_preshared_key test_unknown_peer test_replaced_peer
 	test_keepalive_begins test_powers test_resolver_gone test_hostile_replays
 	test_hostile_flood test_refusals test_reload
 	test_device_gone test_up_down test_default_route test_up_fails
