@@ -76,7 +76,7 @@ guest_tests() {
 	# What looks after its memory needs more of it.
 	[[ $1 != debug ]] || mem=2G
 	rm -rf "$out"
-	"$VM_DIR/run.sh" -k "$1" -a "$2" -m "$mem" -t "${TIMEOUT:-1800}" -o "$out" \
+	"$VM_DIR/run.sh" -k "$1" -a "$2" -m "$mem" -t "${TIMEOUT:-3600}" -o "$out" \
 		-- ./run_all.sh "${@:3}"
 }
 
