@@ -44,7 +44,7 @@ struct omerta_mb {
 	struct omerta_mb_lanes lanes[2];
 	unsigned int stashed;
 	u32 secret[8];
-	u32 key[8][OMERTA_MB_BLOCKS] __aligned(64);
+	u32 key[8][OMERTA_MB_WAYS] __aligned(64);
 	u64 tag[2][OMERTA_MB_WAYS] __aligned(64);
 	u8 blocks[2048] __aligned(64);
 	u8 groups[3328] __aligned(64);
