@@ -6,82 +6,8 @@
 # shellcheck disable=SC2317 # the tests are called by name
 set -u
 cd "$(dirname "$0")" || exit 1
-# shellcheck source=lib_netns.sh
-. ./lib_netns.sh
-
-declare -A AGENT
-
-# config NS [LINE...]: its file, with a new key; the lines end [Interface]
-config() {
-	local file=$DIR/$1.conf
-
-	(umask 077 && omertactl genkey >"$DIR/$1.key")
-	omertactl pubkey <"$DIR/$1.key" >"$DIR/$1.pub"
-	printf '%s\n' '[Interface]' "ListenPort = $PORT" "PrivateKeyFile = $1.key" "${@:2}" >"$file"
-}
-
-# config_peer HERE THERE [LINE...]
-config_peer() {
-	printf '%s\n' '[Peer]' "Id = ${NUM[$2]}" "Name = $2" "PublicKey = $(cat "$DIR/$2.pub")" \
-		"AllowedIPs = $IN4${NUM[$2]}/32, $IN6${NUM[$2]}/128" "${@:3}" >>"$DIR/$1.conf"
-}
-
-# agent NS
-agent() {
-	mkdir -p "$DIR/$1.state"
-	STATE_DIRECTORY=$DIR/$1.state bg "$1" omertactl agent "$DEV" config "$DIR/$1.conf"
-	AGENT[$1]=$!
-	await bound "$1"
-}
-
-bound() {
-	on "$1" omertactl -j link show "$DEV" | jq -e '.[0]."control-bound"'
-}
-
-# signal NS SIGNAL
-signal() {
-	kill "-$2" "${AGENT[$1]}"
-}
-
-stop() {
-	signal "$1" TERM
-	wait "${AGENT[$1]}"
-}
-
-# host NS: its device, up, as its file says
-host() {
-	make_dev "$1"
-	on "$1" omertactl setconf "$DEV" "$DIR/$1.conf"
-	on "$1" ip link set "$DEV" up
-}
-
-# pair [LINE...]: a knows where b is; the lines end both their peers.
-pair() {
-	make_ns a b
-	make_veth a b
-	config a
-	config b
-	config_peer a b "Endpoint = $(endpoint a b)" "$@"
-	config_peer b a "$@"
-	host a
-	host b
-}
-
-pair_with_agents() {
-	pair "$@"
-	agent a
-	agent b
-}
-
-# keys NS STATE: how many
-keys() {
-	on "$1" omertactl -j key show "$DEV" | jq --arg s "$2" 'map(select(.state == $s)) | length'
-}
-
-# key NS FIELD: of the active key
-key() {
-	on "$1" omertactl -j key show "$DEV" | jq -r --arg f "$2" '.[] | select(.state == "active") | .[$f]'
-}
+# shellcheck source=lib_agent.sh
+. ./lib_agent.sh
 
 test_first_packet() {
 	pair_with_agents
@@ -102,20 +28,6 @@ test_first_packet() {
 	stop b
 	# What was agreed on lasts.
 	pings a 10.9.0.2
-}
-
-# another_key NS OLD: whether the active key is not the key OLD
-another_key() {
-	[[ $(key "$1" local-id) != "$2" ]]
-}
-
-# rekey NS
-rekey() {
-	local old
-
-	old=$(key "$1" local-id)
-	signal "$1" USR1
-	await another_key "$1" "$old"
 }
 
 # Nothing is lost, whatever is on its way: what a sent, b received.
@@ -144,11 +56,6 @@ test_rekeys() {
 		is 0 dev_stat a "rx-drop-$i"
 		is 0 dev_stat b "rx-drop-$i"
 	done
-}
-
-# agree_on_key: whether the two have the same key active
-agree_on_key() {
-	[[ -n $(key a local-id) ]] && is "$(key a local-id) $(key a remote-id)" echo "$(key b remote-id) $(key b local-id)"
 }
 
 # Half of all is lost, more comes twice, and late.

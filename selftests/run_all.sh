@@ -7,7 +7,7 @@ set -u
 
 cd "$(dirname "$0")" || exit 1
 
-tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh control.sh agent.sh bench.sh netns.sh)
+tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh control.sh agent.sh units.sh bench.sh netns.sh)
 # Kernels made for it
 [[ ! -e /sys/kernel/debug/kunit/poly1305 ]] || tests+=('kunit.sh poly1305 chacha20poly1305 blake2s')
 [[ ! -e /proc/self/fail-nth ]] || tests+=(faults.sh)
@@ -22,6 +22,7 @@ core)
 			test_roaming_v6'
 		'control.sh test_round_trip test_flood'
 		'agent.sh test_first_packet test_up_down'
+		'units.sh test_start_stop test_restart'
 		'ends.sh test_module_unloaded'
 		'bench.sh test_chunks test_split'
 	)

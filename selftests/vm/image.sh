@@ -45,8 +45,10 @@ stage_tools() {
 	local tool
 
 	tool=$("$VM_DIR/tool.sh" "$ARCH")
-	mkdir -p "$stage/usr/bin" "$stage/root/out"
-	cp "$tool" "$stage/usr/bin"
+	mkdir -p "$stage"/usr/{sbin,lib/systemd/system,lib/sysusers.d} "$stage/root/out"
+	cp "$tool" "$stage/usr/sbin"
+	cp "$TOP_DIR"/tools/omertactl/systemd/*.service "$stage/usr/lib/systemd/system"
+	cp "$TOP_DIR/tools/omertactl/systemd/sysusers.conf" "$stage/usr/lib/sysusers.d/omerta.conf"
 	cp -a "$TOP_DIR/selftests" "$stage/root/selftests"
 	cp "$VM_DIR/init" "$stage/init"
 	chmod 755 "$stage/init"
