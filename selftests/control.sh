@@ -41,10 +41,6 @@ hang_up() {
 	wait "${PID[$1]}"
 }
 
-bound() {
-	on "$1" omertactl -j link show omr0 | jq -e '.[0]."control-bound"'
-}
-
 both_bound() {
 	make_both
 	control a
@@ -295,7 +291,7 @@ test_silence() {
 }
 
 peer_silent() {
-	on "$1" omertactl -j peer show omr0 peer "${NUM[$2]}" | jq .[0].silent
+	member "$(on "$1" omertactl -j peer show omr0 peer "${NUM[$2]}")" silent
 }
 
 # both_listen: whether both monitors have joined, at the expense of a device

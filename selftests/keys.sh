@@ -158,11 +158,15 @@ test_keepalive() {
 	no_drops b
 }
 
+# key_json HERE THERE: key GEN
+key_json() {
+	object "$(on "$1" omertactl -j key show "$DEV" peer "${NUM[$2]}")" local-id \
+		"$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))"
+}
+
 # key_counter HERE THERE COUNTER: of key GEN
 key_counter() {
-	on "$1" omertactl -j key show "$DEV" peer "${NUM[$2]}" |
-		jq -r --argjson id "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))" --arg c "$3" \
-			'.[] | select(."local-id" == $id) | .[$c]'
+	member "$(key_json "$1" "$2")" "$3"
 }
 
 # A key seals so many records, the one that tells of it among them, and no more.
@@ -207,12 +211,11 @@ test_byte_limit() {
 # dies HERE THERE FROM TO: whether key GEN is seen dead not before FROM ms, and not alive
 # after TO
 dies() {
-	local state age
+	local key age
 
-	while read -r state age < <(on "$1" omertactl -j key show "$DEV" peer "${NUM[$2]}" |
-		jq -r --argjson id "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))" \
-			'.[] | select(."local-id" == $id) | "\(.state) \(.age)"'); do
-		[[ $state != dead ]] || break
+	while key=$(key_json "$1" "$2"); do
+		age=$(member "$key" age)
+		[[ $(member "$key" state) != dead ]] || break
 		((age < $4))
 	done
 	((age >= $3))

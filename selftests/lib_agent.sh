@@ -30,10 +30,6 @@ agent() {
 	await bound "$1"
 }
 
-bound() {
-	on "$1" omertactl -j link show "$DEV" | jq -e '.[0]."control-bound"'
-}
-
 # signal NS SIGNAL
 signal() {
 	kill "-$2" "${AGENT[$1]}"
@@ -71,12 +67,16 @@ pair_with_agents() {
 
 # keys NS STATE: how many
 keys() {
-	on "$1" omertactl -j key show "$DEV" | jq --arg s "$2" 'map(select(.state == $s)) | length'
+	on "$1" omertactl dump "$DEV" |
+		awk -F '\t' -v "s=$2" '$1 == "key" && $6 == s { n++ } END { print n + 0 }'
 }
 
 # key NS FIELD: of the active key
 key() {
-	on "$1" omertactl -j key show "$DEV" | jq -r --arg f "$2" '.[] | select(.state == "active") | .[$f]'
+	local active
+
+	active=$(object "$(on "$1" omertactl -j key show "$DEV")" state active) || return 0
+	member "$active" "$2"
 }
 
 # another_key NS OLD: whether the active key is not the key OLD

@@ -165,13 +165,12 @@ saw() {
 
 # dev_stat NS COUNTER
 dev_stat() {
-	on "$1" omertactl -j stats "$DEV" | jq -r --arg c "$2" '.[0].stats[$c]'
+	member "$(on "$1" omertactl -j stats "$DEV")" "$2"
 }
 
 # peer_stat HERE THERE COUNTER
 peer_stat() {
-	on "$1" omertactl -j peer show "$DEV" peer "${NUM[$2]}" |
-		jq -r --arg c "$3" '.[0].stats[$c]'
+	member "$(on "$1" omertactl -j peer show "$DEV" peer "${NUM[$2]}")" "$3"
 }
 
 # key_state HERE THERE: of key GEN
@@ -197,8 +196,15 @@ no_ping() {
 }
 
 no_drops() {
-	on "$1" omertactl -j stats "$DEV" |
-		jq -e '.[0].stats | to_entries | map(select(.key | test("drop"))) | all(.value == 0)'
+	local stats
+
+	stats=$(on "$1" omertactl -j stats "$DEV")
+	[[ $stats == *-drop-* && ! $stats =~ -drop-[a-z-]*\":[1-9] ]] || { echo "$stats"; return 1; }
+}
+
+# bound NS: whether there is who gets control datagrams
+bound() {
+	is true member "$(on "$1" omertactl -j link show "$DEV")" control-bound
 }
 
 udp_bound() {

@@ -38,6 +38,21 @@ less_than() {
 	[[ -n $got && $got -lt $1 ]] || { echo "wanted less than $1, got $got"; return 1; }
 }
 
+# For what is asked often, as jq takes a second to start on an emulated machine:
+# member JSON NAME: the first of that name, a number, a string without escapes or such.
+member() {
+	if [[ $1 =~ \"$2\":\"?([^],}\"]*) ]]; then
+		echo "${BASH_REMATCH[1]}"
+	else
+		[[ -n $1 ]] && echo null
+	fi
+}
+
+# object JSON NAME VALUE: the first object with such a member, if it has no other objects.
+object() {
+	[[ $1 =~ \{[^{}]*\"$2\":\"?$3\"?(,[^{}]*)?\} ]] && echo "${BASH_REMATCH[0]}"
+}
+
 # refused COMMAND...: whether it fails.
 refused() {
 	! "$@"

@@ -39,7 +39,7 @@ narrow() {
 }
 
 path_mtu() {
-	on "$1" omertactl -j peer show omr0 peer "${NUM[$2]}" | jq '.[0]["path-mtu"]'
+	member "$(on "$1" omertactl -j peer show omr0 peer "${NUM[$2]}")" path-mtu
 }
 
 # told MTU PING_ARGUMENT...: a ping is refused and says so.

@@ -11,7 +11,7 @@ cd "$(dirname "$0")" || exit 1
 . ./lib_netns.sh
 
 backlog() {
-	on a tc -s -j qdisc show dev omr0 | jq '.[0].backlog'
+	member "$(on a tc -s -j qdisc show dev omr0)" backlog
 }
 
 # fill RATE: fills the outer link of such a rate, then the device's queue.
