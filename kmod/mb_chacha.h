@@ -357,8 +357,9 @@ static __always_inline void make_keys(struct omerta_mb *mb,
 		next_block(&c, l, i);
 	make_blocks(made, BATCHES, mb, l, NULL, NULL);
 	for (j = 0; j < BATCHES; j++) {
-		for (i = 0; i < 8 && LANES * j < keys; i++)
-			store(&mb->key[i][first + LANES * j], made[j][i]);
+		if (LANES * j < keys)
+			for (i = 0; i < 8; i++)
+				store(&mb->key[i][first + LANES * j], made[j][i]);
 		if (keys < LANES * (j + 1))
 			stash_batch(mb, j);
 	}
