@@ -103,6 +103,9 @@ test_start_stop() {
 	is 1 status NoNewPrivs
 	is 0 unit "$UNIT" LimitCORE
 	is 'omerta 700' stat -c '%U %a' "$DIR/state"
+	# It keeps what systemd says of the unit, but there is nothing to warn of.
+	inside journalctl -q -o cat -u "$UNIT" >"$DIR/journal"
+	grep Started "$DIR/journal"
 	is '' inside journalctl -q -o cat -p warning -u "$UNIT" -u "$LINK"
 	tell stop "$UNIT"
 	is inactive unit "$UNIT" ActiveState
