@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """Who wants to disturb a key agent, and knows its public key.
 
-usage: hostile.py replay PCAP ADDR PORT PUBLIC-KEY
+usage: hostile.py replay PCAP SECONDS ADDR PORT PUBLIC-KEY
        hostile.py flood SECONDS ADDR PORT PUBLIC-KEY
 
 replay sends all handshakes of PCAP (Ethernet) to ADDR: as they were; cut at every
-length; with each byte changed, and the first mac made anew. Then 5000 datagrams of any
-kind, made of chance, with and without that mac. All that no faster than it is read. A
-flood is of the latter, as fast as can be. Prints how many were sent.
+length; with each byte changed, and the first mac made anew; and 5000 datagrams of any
+kind, made of chance, with and without that mac. In any order, no faster than it is read,
+and no longer than SECONDS. A flood is of those made of chance, as fast as can be. Prints
+how many were sent.
 """
 import base64
 import hashlib
 import os
+import random
 import socket
 import struct
 import sys
@@ -49,11 +51,8 @@ class Host:
         public = base64.b64decode(public)
         self.label = hashlib.sha256(b"omerta mac1" + public).digest()
         self.sent = 0
-        self.pause = 0
 
     def send(self, data):
-        if self.sent % 20 == 0:
-            time.sleep(self.pause)
         try:
             self.sock.sendto(data, self.to)
             self.sent += 1
@@ -65,39 +64,46 @@ class Host:
         body = data[:-2 * MAC]
         return body + hmac_sha256(self.label, body)[:MAC] + data[-MAC:]
 
-    def chance(self, known):
-        kind = 0x20 + self.sent % 16
-        length = LENGTHS.get(kind, self.sent % 600)
+    def chance(self, number, known):
+        kind = 0x20 + number % 16
+        length = LENGTHS.get(kind, number % 600)
         data = (b"OMR" + bytes([kind, 0, 0, 0, 0]) + os.urandom(length))[:length]
-        self.send(self.mac(data) if known and kind in (0x20, 0x21) else data)
+        return self.mac(data) if known and kind in (0x20, 0x21) else data
 
-    def replay(self, path):
+    def variants(self, data):
+        for n in range(len(data)):
+            yield data[:n]
+            changed = bytearray(data)
+            changed[n] ^= 1 << n % 8
+            yield bytes(changed)
+            # The answer's id, and a second mac, may be anything.
+            if 8 <= n < len(data) - 2 * MAC:
+                yield self.mac(bytes(changed))
+
+    def replay(self, path, seconds):
+        end = time.monotonic() + float(seconds)
         seen = list(handshakes(path))
         assert seen, "no handshakes in the capture"
-        self.pause = 0.01
-        for data in seen:
+        made = [variant for data in seen for variant in self.variants(data)]
+        made += [self.chance(i, i % 2) for i in range(5000)]
+        random.shuffle(made)
+        for i, data in enumerate(seen + made):
+            if i % 20 == 0:
+                time.sleep(0.01)
+                if time.monotonic() > end:
+                    break
             self.send(data)
-            for n in range(len(data)):
-                self.send(data[:n])
-                changed = bytearray(data)
-                changed[n] ^= 1 << n % 8
-                self.send(bytes(changed))
-                # The answer's id, and a second mac, may be anything.
-                if 8 <= n < len(data) - 2 * MAC:
-                    self.send(self.mac(bytes(changed)))
-        for i in range(5000):
-            self.chance(i % 2)
 
     def flood(self, seconds):
         end = time.monotonic() + float(seconds)
         while time.monotonic() < end:
             for _ in range(100):
-                self.chance(True)
+                self.send(self.chance(self.sent, True))
 
 
-def main(what, arg, *to):
-    host = Host(*to)
-    getattr(host, what)(arg)
+def main(what, *args):
+    host = Host(*args[-3:])
+    getattr(host, what)(*args[:-3])
     print(host.sent)
 
 
