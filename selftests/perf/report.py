@@ -53,14 +53,14 @@ def ratios(found):
 def table(found, ratio):
     contenders = list(dict.fromkeys(r["contender"] for r in found))
     wide = [max(12, len(c) + 2) for c in contenders]
-    yield (f"{'case':24}{'unit':11}" + "".join(f"{c:>{w}}" for c, w in zip(contenders, wide)) +
+    yield (f"{'case':28}{'unit':11}" + "".join(f"{c:>{w}}" for c, w in zip(contenders, wide)) +
            f"  {OURS}/{BASE}")
     for case in dict.fromkeys(map(label, found)):
         rows = {r["contender"]: r for r in found if label(r) == case}
         unit = next(iter(rows.values()))["unit"]
         cells = "".join(f"{rows[c]['median']:{w}.1f}" if c in rows else f"{'-':>{w}}"
                         for c, w in zip(contenders, wide))
-        yield f"{case:24}{unit:11}{cells}{ratio.get(case, '-'):>18}"
+        yield f"{case:28}{unit:11}{cells}{ratio.get(case, '-'):>18}"
 
 
 def main():

@@ -95,9 +95,9 @@ rate() {
 case_udp-64() { rate "$1" 64; }
 case_udp-1300() { rate "$1" 1300; }
 
-# Beside a bulk stream, through an outer link that is the bottleneck and sends packet
-# by packet.
-case_trip-64-p99-loaded() {
+# loaded_trips ADDRESS STREAMS: beside so many bulk streams, through an outer link that
+# is the bottleneck and sends packet by packet
+loaded_trips() {
 	local server bulk
 
 	on a tc qdisc replace dev "${LINK[a]}" root handle 1: \
@@ -107,7 +107,7 @@ case_trip-64-p99-loaded() {
 		on a tc qdisc add dev "${LINK[a]}" parent 1: fq_codel
 	serve_once
 	server=$!
-	bg a timeout "$WAIT" iperf3 -c "$1" -t "$((TIME + 2))" >/dev/null
+	bg a timeout "$WAIT" iperf3 -c "$1" -P "$2" -t "$((TIME + 2))" >/dev/null
 	bulk=$!
 	# The queues are full by then.
 	await more_than 4000000 outer_bytes
@@ -116,6 +116,10 @@ case_trip-64-p99-loaded() {
 	wait "$server"
 	on a tc qdisc del dev "${LINK[a]}" root
 }
+
+# One is kept short by TCP itself, as the sender is on the same machine.
+case_trip-64-p99-loaded() { loaded_trips "$1" 1; }
+case_trip-64-p99-loaded-8() { loaded_trips "$1" 8; }
 
 outer_bytes() {
 	on a tc -s -j qdisc show dev "${LINK[a]}" | jq '.[0].bytes'
