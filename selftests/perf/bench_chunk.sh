@@ -3,7 +3,8 @@
 # The runner behind "make bench-chunk": omertactl bench in a guest, or on this machine,
 # which has omerta installed then, and others' ciphers on this machine. In the
 # environment:
-#   BACKEND	uml: User-mode Linux, at the processor's own speed; host: this machine
+#   BACKEND	uml: User-mode Linux, at the processor's own speed, and counted
+#		instructions of an emulated arm64; host: this machine
 #   RUNS, TIME	runs of each case, milliseconds of each
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
@@ -33,6 +34,14 @@ record:avx2 chunks bytes 1408
 single:avx2 chunks bytes 512
 '
 
+# Counted instructions are the same in each run.
+COUNTED='
+chunks:arm64 chunks bytes 8192
+unchunked:arm64 chunks bytes 65536
+record:arm64 chunks bytes 1408
+single:arm64 chunks bytes 512
+'
+
 # commands MEASURED: for a shell there or here
 commands() {
 	local name words
@@ -59,6 +68,15 @@ hide() {
 		"$out/cpuinfo" "${@:2}"
 }
 
+count_arm64() {
+	echo "# counted: arm64" >&2
+	"$VM_DIR/deps.sh" arm64
+	"$VM_DIR/kernel.sh" newest arm64
+	quietly "$VM_DIR/modules.sh" newest arm64
+	"$VM_DIR/run.sh" -o "$out/arm64" -k newest -a arm64 -n -t 3600 -- \
+		"$(RUNS=1 TIME=1 commands "$COUNTED")" | grep -v '^machine' >>"$out/lines"
+}
+
 main() {
 	local peers
 	local -a guest=("$VM_DIR/run.sh" -o "$out/uml" -k uml -m 2G -t 3600 --)
@@ -73,6 +91,7 @@ main() {
 		! grep -q '^flags.* avx512f' /proc/cpuinfo ||
 			hide avx512 "${guest[@]}" "$(commands "$HIDDEN")" | grep -v '^machine' \
 				>>"$out/lines"
+		count_arm64
 		;;
 	host) as_root bash -c "$(commands "$MEASURED")" >"$out/lines" ;;
 	*) die "no backend $BACKEND" ;;
