@@ -88,6 +88,16 @@ clone_test() {
 	"$VM_DIR/run.sh" -k "$1" -a "$2" -f -t 600 -o "$OUT/clone-$1" -- ./vmfork.sh
 }
 
+# The long sleep outlasts an agent's keys.
+suspend_test() {
+	if [[ $2 != amd64 || $1 == uml ]]; then
+		echo "1..0 # SKIP only QEMU for x86 is woken by a clock"
+		return
+	fi
+	"$VM_DIR/run.sh" -k "$1" -a "$2" -s -t 900 -o "$OUT/suspend-$1" -- \
+		"./suspend.sh ${3:+40}"
+}
+
 cell() {
 	local kernel=${1%-*} rest=${1##*-}
 	local arch=${rest%:*} set=${rest#*:}
@@ -100,9 +110,8 @@ cell() {
 	if [[ $kernel == uml ]]; then
 		guest_in_parts "$kernel" "$arch"
 	else
-		((${#running[@]} < JOBS)) || follow_next
-		start "guest-$kernel-$arch" guest_tests "$kernel" "$arch" ${set:+"$set"}
-		clones+=("$kernel $arch")
+		start_in_turn "guest-$kernel-$arch" guest_tests "$kernel" "$arch" ${set:+"$set"}
+		booted+=("$kernel $arch $set")
 	fi
 }
 
@@ -139,6 +148,12 @@ start() {
 	trap "kill ${pid[*]} 2>/dev/null || :" EXIT
 }
 
+# start_in_turn NAME COMMAND...: when there is room for it
+start_in_turn() {
+	((${#running[@]} < JOBS)) || follow_next
+	start "$@"
+}
+
 # follow_next: the oldest of them as a stage, from its beginning to its end
 follow_next() {
 	local name=${running[0]}
@@ -169,10 +184,22 @@ host_stages() {
 	stage omertactl tool_tests
 }
 
+# What takes a machine of its own
+own_machines() {
+	local machine kernel arch set
+
+	for machine in "${booted[@]}"; do
+		read -r kernel arch set <<<"$machine"
+		start_in_turn "clone-$kernel-$arch" clone_test "$kernel" "$arch"
+		start_in_turn "suspend-$kernel-$arch" suspend_test "$kernel" "$arch" "$set"
+	done
+	follow_all
+}
+
 main() {
 	local cell
 
-	stages=() clones=()
+	stages=() booted=()
 	take_lock "$OUT/lock"
 	"$VM_DIR/deps.sh"
 	[[ -n ${GUEST_ONLY:-} ]] || host_stages
@@ -180,10 +207,7 @@ main() {
 		cell "$cell"
 	done
 	follow_all
-	for cell in "${clones[@]}"; do
-		# shellcheck disable=SC2086 # two words
-		stage "clone-${cell/ /-}" clone_test $cell
-	done
+	own_machines
 	[[ -z ${STYLE:-} ]] || stage style "$TOP_DIR/selftests/style.sh"
 	[[ -z ${STYLE:-} ]] || stage ciphers "$TOP_DIR/selftests/ciphers.sh"
 	[[ -z ${CLANG:-} ]] || stage clang "$VM_DIR/clang.sh"

@@ -11,9 +11,10 @@ usage() {
 		usage: run.sh [-k KVER] [-a ARCH] [-m MEM] [-c CPUS] [-t TIMEOUT] [-o OUTDIR]
 		              [-A KERNEL-ARGS] [-n] -- COMMAND...
 		       run.sh [options] -i     interactive shell
-		       run.sh [options] -f -- COMMAND...
+		       run.sh [options] -f|-s -- COMMAND...
 		With -f the machine is cloned when COMMAND writes the line "clone me": it is
-		stopped for good, and goes on as a copy of another generation.
+		stopped for good, and goes on as a copy of another generation. With -s COMMAND
+		may suspend it, if it is an x86.
 		COMMAND is shell code if it is one word, a command with arguments if more.
 		With -n there is one CPU, with the vector instructions of a real one, and each
 		instruction is a nanosecond of its clock: what is timed is counted, and the
@@ -25,7 +26,7 @@ usage() {
 	exit 125
 }
 
-KVER=6.12 ARCH=amd64 MEM=1G CPUS=2 TIMEOUT=600 OUTDIR='' KARGS='' MODE=command FORK='' COUNT=''
+KVER=6.12 ARCH=amd64 MEM=1G CPUS=2 TIMEOUT=600 OUTDIR='' KARGS='' MODE=command FORK='' COUNT='' SUSPENDS=''
 
 # Reports that the kernel makes about itself. An "INFO:" is a stall or a hung
 # task; "unregister_netdevice" is a leaked reference to a netdevice.
@@ -38,7 +39,7 @@ TROUBLE+='|Call Trace:|DEBUG_LOCKS_WARN_ON|ODEBUG:|Out of memory|stalled pool sh
 parse_options() {
 	local opt
 
-	while getopts k:a:m:c:t:o:A:ifn opt; do
+	while getopts k:a:m:c:t:o:A:ifns opt; do
 		case $opt in
 		k) KVER=$OPTARG ;;
 		a) ARCH=$OPTARG ;;
@@ -50,12 +51,13 @@ parse_options() {
 		i) MODE=shell ;;
 		f) FORK=yes ;;
 		n) COUNT=yes ;;
+		s) SUSPENDS=yes ;;
 		*) usage ;;
 		esac
 	done
 	shift $((OPTIND - 1))
 	COMMAND=("$@")
-	[[ -z $FORK || $MODE == command ]] || usage
+	[[ -z $FORK$SUSPENDS || $MODE == command ]] || usage
 	[[ $MODE == shell || ${#COMMAND[@]} -gt 0 ]] || usage
 }
 
@@ -96,8 +98,8 @@ write_overlay() {
 		printf '%q ' "${COMMAND[@]}" >"$1/command"
 	fi
 	size=$(stty size 2>/dev/null) || size='24 80'
-	printf 'MODE=%s ROWS=%s COLUMNS=%s\nexport TERM=%q\n' "$MODE" \
-		"${size% *}" "${size#* }" "${TERM:-linux}" >"$1/env"
+	printf 'MODE=%s SUSPENDS=%s ROWS=%s COLUMNS=%s\nexport TERM=%q\n' "$MODE" \
+		"$SUSPENDS" "${size% *}" "${size#* }" "${TERM:-linux}" >"$1/env"
 }
 
 # The kernel's console goes to a file of its own, so that it does not mix with the
@@ -129,6 +131,13 @@ set_qemu() {
 		-display none -nodefaults -no-reboot -serial "file:$OUTDIR/kernel.log"
 		-kernel "$CACHE/kernels/$KVER-$ARCH/vmlinuz" -initrd "$work/initrd"
 		-append "console=$tty panic=-1 rdinit=/init quiet $KARGS"
+	)
+	if [[ -n $SUSPENDS ]]; then
+		guest_command+=(-serial "file:$work/output" -serial "file:$work/status"
+			-serial "file:$work/files")
+		return
+	fi
+	guest_command+=(
 		-device virtio-serial-pci
 		-chardev "file,id=status,path=$work/status"
 		-device 'virtserialport,chardev=status,name=status'
