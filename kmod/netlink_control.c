@@ -48,8 +48,10 @@ static int parse_local(const struct genl_info *info, struct omerta_endpoint *to)
 				    "local-addr must be of the endpoint's family");
 		return -EINVAL;
 	}
-	memcpy(to->family == AF_INET ? (void *)&to->src4 : &to->src6,
-	       nla_data(local), len);
+	if (to->family == AF_INET)
+		to->src4 = nla_get_in_addr(local);
+	else
+		to->src6 = nla_get_in6_addr(local);
 	return 0;
 }
 

@@ -39,6 +39,7 @@ typed_key() {
 test_sleep() {
 	local old start
 
+	# shellcheck disable=SC2119 # no settings of its own
 	pair_with_agents
 	pings a 10.9.0.2
 	old=$(key a local-id)
@@ -73,6 +74,8 @@ test_sleep() {
 
 TIME=${1:-190}
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
-[[ -w $ALARM ]] && grep -qw mem /sys/power/state ||
-	{ echo "1..0 # SKIP this machine does not sleep, or is not woken"; exit 4; }
+if ! [[ -w $ALARM ]] || ! grep -qw mem /sys/power/state; then
+	echo "1..0 # SKIP this machine does not sleep, or is not woken"
+	exit 4
+fi
 run_tests test_sleep
