@@ -20,7 +20,7 @@ core)
 		'keys.sh test_key_change test_time_limits test_once_only'
 		'netns.sh test_v4_in_v6 test_policy_percpu test_order_in test_super_packets
 			test_roaming_v6'
-		'control.sh test_round_trip test_flood'
+		'control.sh test_round_trip test_local_address test_flood'
 		'agent.sh test_first_packet test_up_down'
 		'units.sh test_start_stop test_restart'
 		'ends.sh test_module_unloaded'
