@@ -119,8 +119,38 @@ test_interrupted() {
 	modprobe omerta_bench
 }
 
+# A round may be too long in itself: two seconds to seal, two before that to make what
+# is opened, and to open.
+test_long_round() {
+	local ns how
+
+	ns=$(omertactl -j bench run engine lib chunk-size 1 bytes 100000 direction seal |
+		jq '.[0]."wall-ns"')
+	for how in percpu napi; do
+		refuses 'takes longer than 5 s' run engine lib chunk-size 1 \
+			bytes "$((2000000000 * 100000 / ns))" strategy "$how" schedule dynamic
+	done
+}
+
+# Who takes a CPU away waits for who measures on it, and not the other way round as well.
+test_cpu_hotplug() {
+	local cpu=/sys/devices/system/cpu/cpu1/online strategy pid
+
+	[[ -w $cpu ]] || { echo "SKIP no CPU can be taken offline"; exit 4; }
+	for strategy in unbound padata; do
+		taskset -c 1 omertactl bench run rounds 100000 bytes 1048576 \
+			strategy "$strategy" >"$DIR/out" 2>"$DIR/errors" &
+		pid=$!
+		await refuses 'another request is being measured' run
+		echo 0 >"$cpu"
+		wait "$pid" || cat "$DIR/errors"
+		echo 1 >"$cpu"
+		omertactl bench run
+	done
+}
+
 TESTS=(test_chunks test_in_proportion test_dispatch test_split test_scaling test_refused
-	test_unprivileged test_interrupted)
+	test_unprivileged test_interrupted test_long_round test_cpu_hotplug)
 
 modprobe omerta_bench || { echo "1..0 # SKIP no module omerta_bench"; exit 4; }
 # Others want to unload omerta.

@@ -25,7 +25,6 @@
  * @schedule: who does what
  * @workers: their number
  * @rounds: how often
- * @cpu: who asks stays there
  * @limit: when to stop
  * @info: the request itself
  */
@@ -35,7 +34,6 @@ struct request {
 	enum omerta_bench_schedule schedule;
 	unsigned int workers;
 	u32 rounds;
-	unsigned int cpu;
 	struct limit limit;
 	struct genl_info *info;
 };
@@ -152,18 +150,15 @@ static int check_done(const struct request *r, u64 chunks)
 		each *= r->workers;
 	if (chunks == each * r->rounds)
 		return 0;
-	if (signal_pending(current))
-		return -EINTR;
-	if (READ_ONCE(r->limit.stop)) {
-		NL_SET_ERR_MSG(r->info->extack, "that takes longer than 5 s");
-		return -ETIME;
-	}
+	if (limit_reached(&r->limit))
+		return signal_pending(current) ? -EINTR : -ETIME;
 	NL_SET_ERR_MSG(r->info->extack, "not all that was sealed could be opened");
 	return -EBADMSG;
 }
 
 static int run_inline(struct request *r, u64 *wall)
 {
+	struct pace pace = { .limit = &r->limit, .sleeps = true };
 	struct payload p = {};
 	u64 start, chunks = 0;
 	u32 i;
@@ -171,12 +166,43 @@ static int run_inline(struct request *r, u64 *wall)
 
 	if (err)
 		return err;
+	migrate_disable();
 	start = ktime_get_ns();
 	for (i = 0; i < r->rounds && !limit_over(&r->limit, true); i++)
-		chunks += payload_work(&p, 0, payload_chunks(&p), true);
+		chunks += payload_work(&p, 0, payload_chunks(&p), &pace);
 	*wall = ktime_get_ns() - start;
+	migrate_enable();
 	payload_free(&p);
 	return check_done(r, chunks);
+}
+
+static void put_workers(struct workers *w)
+{
+	migrate_enable();
+	workers_free(w);
+}
+
+/*
+ * Workers who begin with this CPU, or with the next if @elsewhere, where the caller
+ * stays until put_workers().
+ */
+static struct workers *get_workers(struct request *r, bool elsewhere)
+{
+	struct workers *w;
+	unsigned int here;
+
+	do {
+		here = raw_smp_processor_id();
+		w = workers_new(r->strategy, r->workers,
+				elsewhere ? cpu_after(here) : here, &r->limit);
+		if (IS_ERR(w))
+			return w;
+		migrate_disable();
+		if (smp_processor_id() == here)
+			return w;
+		put_workers(w);
+	} while (!limit_over(&r->limit, true));
+	return ERR_PTR(signal_pending(current) ? -EINTR : -ETIME);
 }
 
 /* Have workers work so many times. */
@@ -218,7 +244,7 @@ static int run_shared(struct request *r, struct workers *w, u64 *wall)
 
 static int run_workers(struct request *r, u64 *wall, u64 *work)
 {
-	struct workers *w = workers_new(r->strategy, r->workers, r->cpu, &r->limit);
+	struct workers *w = get_workers(r, false);
 	unsigned int i;
 	int err;
 
@@ -233,18 +259,19 @@ static int run_workers(struct request *r, u64 *wall, u64 *work)
 		err = check_done(r, workers_chunks(w));
 	for (i = 0; i < w->n; i++)
 		*work += w->worker[i].ns;
-	workers_free(w);
+	put_workers(w);
 	return err;
 }
 
 /* Half of the payload here, the other there; done when both are. Returns the former. */
-static u32 split_once(struct workers *w, const struct times *t, u32 i)
+static u32 split_once(struct workers *w, const struct times *t, u32 i,
+		      struct pace *pace)
 {
 	u64 start = ktime_get_ns();
 	u32 chunks;
 
 	workers_begin(w);
-	chunks = payload_work(w->shared, 0, w->first, true);
+	chunks = payload_work(w->shared, 0, w->first, pace);
 	while (atomic_read_acquire(&w->left)) {
 		cpu_relax();
 		cond_resched();
@@ -259,42 +286,43 @@ static u32 split_once(struct workers *w, const struct times *t, u32 i)
 static int split_workers(struct request *r, struct payload *p,
 			 const struct times *t)
 {
-	unsigned int other = cpumask_next(r->cpu, cpu_online_mask);
+	struct pace pace = { .limit = &r->limit, .sleeps = true };
 	struct workers *w;
 	u64 chunks = 0;
 	int err;
 	u32 i;
 
-	if (other >= nr_cpu_ids)
-		other = cpumask_first(cpu_online_mask);
-	if (other == r->cpu) {
+	if (num_online_cpus() == 1) {
 		NL_SET_ERR_MSG(r->info->extack, "there is no other CPU online");
 		return -EOPNOTSUPP;
 	}
-	w = workers_new(r->strategy, 1, other, &r->limit);
+	w = get_workers(r, true);
 	if (IS_ERR(w))
 		return PTR_ERR(w);
 	w->schedule = OMERTA_BENCH_SCHEDULE_STATIC;
 	w->shared = p;
 	w->first = payload_chunks(p) / 2;
 	for (i = 0; i < r->rounds && !w->err && !limit_over(&r->limit, true); i++)
-		chunks += split_once(w, t, i);
+		chunks += split_once(w, t, i, &pace);
 	err = w->err ?: check_done(r, chunks + workers_chunks(w));
-	workers_free(w);
+	put_workers(w);
 	return err;
 }
 
 static int split_inline(struct request *r, struct payload *p,
 			const struct times *t)
 {
+	struct pace pace = { .limit = &r->limit, .sleeps = true };
 	u64 start, chunks = 0;
 	u32 i;
 
+	migrate_disable();
 	for (i = 0; i < r->rounds && !limit_over(&r->limit, true); i++) {
 		start = ktime_get_ns();
-		chunks += payload_work(p, 0, payload_chunks(p), true);
+		chunks += payload_work(p, 0, payload_chunks(p), &pace);
 		t->all[i] = ktime_get_ns() - start;
 	}
+	migrate_enable();
 	return check_done(r, chunks);
 }
 
@@ -387,7 +415,7 @@ static int put_common(struct sk_buff *msg, const struct request *r)
 	       nla_put_u32(msg, OMERTA_BENCH_A_BENCH_CPUS, num_online_cpus());
 }
 
-/* One at a time, and on one CPU, from which the others are counted */
+/* One at a time */
 static int measure(struct sk_buff *msg, struct request *r,
 		   int (*put)(struct sk_buff *msg, struct request *r))
 {
@@ -397,11 +425,10 @@ static int measure(struct sk_buff *msg, struct request *r,
 		NL_SET_ERR_MSG(r->info->extack, "another request is being measured");
 		return -EBUSY;
 	}
-	migrate_disable();
-	r->cpu = raw_smp_processor_id();
 	r->limit.deadline = ktime_get_ns() + LONGEST;
 	err = put(msg, r);
-	migrate_enable();
+	if (err == -ETIME)
+		NL_SET_ERR_MSG(r->info->extack, "that takes longer than 5 s");
 	mutex_unlock(&one_at_a_time);
 	return err;
 }

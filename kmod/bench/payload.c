@@ -70,19 +70,29 @@ bool limit_over(struct limit *limit, bool sleeps)
 		cond_resched();
 	if (ktime_get_ns() > limit->deadline || (sleeps && signal_pending(current)))
 		WRITE_ONCE(limit->stop, true);
-	return READ_ONCE(limit->stop);
+	return limit_reached(limit);
+}
+
+/* So much has been worked on: perhaps it is time to look at the clock. */
+static void keep_pace(struct pace *pace, size_t bytes)
+{
+	pace->bytes += bytes;
+	if (pace->bytes <= LOOK_AFTER)
+		return;
+	pace->bytes = 0;
+	limit_over(pace->limit, pace->sleeps);
 }
 
 /* Returns how many chunks that was well done with. */
-static u32 work_one_way(struct payload *p, u32 first, u32 end, bool open, bool sleeps)
+static u32 work_one_way(struct payload *p, u32 first, u32 end, bool open,
+			struct pace *pace)
 {
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
 	const struct payload_task *task = p->task;
-	size_t bytes = 0;
 	unsigned int n;
 	u32 done = 0;
 
-	for (; first < end; first += n) {
+	for (; first < end && !limit_reached(pace->limit); first += n) {
 		n = make_list(p, first, end, list);
 		if (task->copy)
 			copy(list, n, open);
@@ -92,11 +102,7 @@ static u32 work_one_way(struct payload *p, u32 first, u32 end, bool open, bool s
 			 omerta_chunk_all(n))
 			break;
 		done += n;
-		bytes += (size_t)n * (task->chunk_size + OMERTA_CHUNK_MIN);
-		if (bytes > LOOK_AFTER && limit_over(p->limit, sleeps))
-			break;
-		if (bytes > LOOK_AFTER)
-			bytes = 0;
+		keep_pace(pace, (size_t)n * (task->chunk_size + OMERTA_CHUNK_MIN));
 	}
 	return done;
 }
@@ -106,19 +112,19 @@ static u32 work_one_way(struct payload *p, u32 first, u32 end, bool open, bool s
  * @p: the payload
  * @first: number of the first chunk
  * @end: number of the one behind the last
- * @sleeps: whether we may be scheduled away, and should stop at a signal
+ * @pace: how the caller keeps to a limit; with him from one call to the next
  *
  * Context: any but hard interrupt.
  * Return: how many chunks that was well done with; fewer if it is time to stop.
  */
-u32 payload_work(struct payload *p, u32 first, u32 end, bool sleeps)
+u32 payload_work(struct payload *p, u32 first, u32 end, struct pace *pace)
 {
 	u32 done = end - first;
 
 	if (p->task->direction != OMERTA_BENCH_DIRECTION_OPEN)
-		done = work_one_way(p, first, end, false, sleeps);
+		done = work_one_way(p, first, end, false, pace);
 	if (p->task->direction != OMERTA_BENCH_DIRECTION_SEAL)
-		done = min(done, work_one_way(p, first, end, true, sleeps));
+		done = min(done, work_one_way(p, first, end, true, pace));
 	return done;
 }
 
@@ -138,7 +144,7 @@ void payload_free(struct payload *p)
  * payload_alloc() - give a payload memory, and seal it
  * @p: the payload
  * @task: what is to be done with it
- * @limit: when to stop, also later
+ * @limit: when to stop
  *
  * Context: process context.
  * Return: 0, -ENOMEM, or, if it was time to stop, -EINTR or -ETIME.
@@ -146,10 +152,10 @@ void payload_free(struct payload *p)
 int payload_alloc(struct payload *p, const struct payload_task *task,
 		  struct limit *limit)
 {
+	struct pace pace = { .limit = limit, .sleeps = true };
 	size_t tags;
 
 	p->task = task;
-	p->limit = limit;
 	tags = (size_t)payload_chunks(p) * OMERTA_TAG_LEN;
 	p->plain = kvzalloc(task->bytes, GFP_KERNEL);
 	p->sealed = kvzalloc(task->bytes + tags, GFP_KERNEL);
@@ -158,7 +164,7 @@ int payload_alloc(struct payload *p, const struct payload_task *task,
 		return -ENOMEM;
 	}
 	memset(p->secret, 1, sizeof(p->secret));
-	if (work_one_way(p, 0, payload_chunks(p), false, true) == payload_chunks(p))
+	if (work_one_way(p, 0, payload_chunks(p), false, &pace) == payload_chunks(p))
 		return 0;
 	payload_free(p);
 	return signal_pending(current) ? -EINTR : -ETIME;

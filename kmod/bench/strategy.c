@@ -168,7 +168,8 @@ static int napi_prepare(struct workers *w)
 		struct worker *worker = &w->worker[i];
 
 		INIT_CSD(&worker->csd, interrupt, worker);
-		netif_napi_add(w->dev, &worker->napi, poll);
+		/* Not to be found, and polled, by who has not scheduled it. */
+		netif_napi_add_tx(w->dev, &worker->napi, poll);
 		napi_enable(&worker->napi);
 	}
 	return 0;

@@ -4,7 +4,6 @@
  */
 #include "workers.h"
 
-#include <linux/cpumask.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -53,17 +52,17 @@ static bool claim(struct worker *worker, u32 *first, u32 *end)
 void worker_work(struct worker *worker)
 {
 	struct workers *w = worker->all;
-	bool sleeps = w->strategy->sleeps;
+	struct pace *pace = &worker->pace;
 	u32 first = 0, end = 0, i;
 
 	worker->begun = ktime_get_ns();
 	if (w->schedule != OMERTA_BENCH_SCHEDULE_OWN) {
-		while (claim(worker, &first, &end))
-			worker->chunks += payload_work(w->shared, first, end, sleeps);
+		while (!limit_reached(w->limit) && claim(worker, &first, &end))
+			worker->chunks += payload_work(w->shared, first, end, pace);
 	} else {
-		for (i = 0; i < w->rounds && !limit_over(w->limit, sleeps); i++) {
+		for (i = 0; i < w->rounds && !limit_over(w->limit, pace->sleeps); i++) {
 			end = payload_chunks(&worker->own);
-			worker->chunks += payload_work(&worker->own, 0, end, sleeps);
+			worker->chunks += payload_work(&worker->own, 0, end, pace);
 		}
 	}
 	worker->ns += ktime_get_ns() - worker->begun;
@@ -85,7 +84,7 @@ void worker_done(struct worker *worker)
  * workers_free() - free workers
  * @w: those of workers_new(); nobody works any more
  *
- * Context: process context.
+ * Context: process context, free to migrate, as workers_new().
  */
 void workers_free(struct workers *w)
 {
@@ -106,7 +105,8 @@ void workers_free(struct workers *w)
  *
  * They have no payload yet.
  *
- * Context: process context.
+ * Context: process context, free to migrate: it waits for CPUs that come or go, which
+ * wait for those who have to stay.
  * Return: the workers, or an ERR_PTR().
  */
 struct workers *workers_new(const struct strategy *strategy, unsigned int n,
@@ -126,9 +126,9 @@ struct workers *workers_new(const struct strategy *strategy, unsigned int n,
 		w->worker[i].all = w;
 		w->worker[i].index = i;
 		w->worker[i].cpu = cpu;
-		cpu = cpumask_next(cpu, cpu_online_mask);
-		if (cpu >= nr_cpu_ids)
-			cpu = cpumask_first(cpu_online_mask);
+		w->worker[i].pace.limit = limit;
+		w->worker[i].pace.sleeps = strategy->sleeps;
+		cpu = cpu_after(cpu);
 	}
 	err = strategy->prepare(w);
 	if (!err)

@@ -4,6 +4,7 @@
 
 #include <linux/atomic.h>
 #include <linux/completion.h>
+#include <linux/cpumask.h>
 #include <linux/kthread.h>
 #include <linux/netdevice.h>
 #include <linux/padata.h>
@@ -20,6 +21,7 @@ struct workers;
  * @index: his number
  * @cpu: where he works, as far as the strategy says so
  * @own: his payload, if each has one
+ * @pace: how he keeps to the limit of all
  * @begun: when he began
  * @ns: how long he worked
  * @chunks: that he was well done with
@@ -35,6 +37,7 @@ struct worker {
 	unsigned int index;
 	unsigned int cpu;
 	struct payload own;
+	struct pace pace;
 	u64 begun;
 	u64 ns;
 	u64 chunks;
@@ -99,6 +102,13 @@ struct workers {
 	struct net_device *dev;
 	struct worker worker[];
 };
+
+/* The CPU that follows @cpu, after the last the first */
+static inline unsigned int cpu_after(unsigned int cpu)
+{
+	cpu = cpumask_next(cpu, cpu_online_mask);
+	return cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
+}
 
 const struct strategy *strategy_find(enum omerta_bench_strategy number);
 
