@@ -70,8 +70,39 @@ static void wycheproof(struct kunit *test)
 	}
 }
 
-/* Catches: a lost carry or a missing final reduction in an engine. */
-static void poly1305_edges(struct kunit *test)
+/* Runs @check with the library, then with each instruction set. */
+static void with_each_isa(struct kunit *test, void (*check)(struct kunit *test))
+{
+	const struct omerta_engine *isa, *best = chosen;
+
+	chosen = NULL;
+	check(test);
+	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++) {
+		if (!isa->has())
+			continue;
+		chosen = isa;
+		check(test);
+	}
+	chosen = best;
+}
+
+/* An engine, though the library may be faster with so few */
+static void seal_few(const struct omerta_chunk *list, unsigned int n, const u8 *secret)
+{
+	if (chosen && list[0].len < LONG_CHUNK)
+		seal_with(chosen, list, n, secret);
+	else
+		omerta_chunk_seal(NULL, list, n, secret);
+}
+
+static u32 open_few(const struct omerta_chunk *list, unsigned int n, const u8 *secret)
+{
+	if (chosen && list[0].len < LONG_CHUNK)
+		return open_with(chosen, list, n, secret);
+	return omerta_chunk_open(NULL, list, n, secret);
+}
+
+static void one_poly1305_edges(struct kunit *test)
 {
 	u8 secret[OMERTA_SECRET_LEN], out[VEC_EDGE_LEN + OMERTA_TAG_LEN];
 	unsigned int i;
@@ -84,15 +115,69 @@ static void poly1305_edges(struct kunit *test)
 		};
 
 		test_pattern(secret, sizeof(secret), v->seed);
-		omerta_chunk_seal(chosen, &c, 1, secret);
+		seal_few(&c, 1, secret);
 		KUNIT_EXPECT_MEMEQ_MSG(test, out, v->sealed,
 				       v->len + OMERTA_TAG_LEN, "edge %u", i);
 		c.sealed = (u8 *)v->sealed;
 		c.plain = out;
-		KUNIT_EXPECT_TRUE(test, omerta_chunk_open(chosen, &c, 1, secret));
+		KUNIT_EXPECT_TRUE(test, open_few(&c, 1, secret));
 		KUNIT_EXPECT_MEMEQ_MSG(test, out, v->plain, v->len, "edge %u",
 				       i);
 	}
+}
+
+/* Catches: a lost carry or a missing final reduction. */
+static void poly1305_edges(struct kunit *test)
+{
+	with_each_isa(test, one_poly1305_edges);
+}
+
+/* One of the long ones @n times, one behind the other */
+static void long_edges_in_list(struct kunit *test, const struct vec_long_edge *v,
+			       unsigned int n)
+{
+	u32 each = v->len + OMERTA_TAG_LEN;
+	u8 *sealed = test_edge(test, SLOT_SEALED, n * each);
+	u8 *plain = test_edge(test, SLOT_PLAIN, n * v->len);
+	u8 *again = test_edge(test, 2, n * each);
+	struct omerta_chunk list[4];
+	u8 secret[OMERTA_SECRET_LEN];
+	unsigned int i;
+
+	test_pattern(secret, sizeof(secret), v->seed);
+	for (i = 0; i < n; i++) {
+		u8 *to = sealed + i * each;
+
+		memcpy(to, v->first, sizeof(v->first));
+		test_pattern(to + sizeof(v->first), v->len - sizeof(v->first), v->seed);
+		memcpy(to + v->len, v->tag, sizeof(v->tag));
+		list[i].plain = plain + i * v->len;
+		list[i].sealed = to;
+		list[i].nonce = v->nonce;
+		list[i].len = v->len;
+	}
+	KUNIT_EXPECT_EQ_MSG(test, open_few(list, n, secret), omerta_chunk_all(n),
+			    "long edge %td, %u of them", v - vec_long_edges, n);
+	for (i = 0; i < n; i++)
+		list[i].sealed = again + i * each;
+	seal_few(list, n, secret);
+	KUNIT_EXPECT_MEMEQ_MSG(test, again, sealed, n * each,
+			       "long edge %td, %u of them", v - vec_long_edges, n);
+}
+
+static void one_poly1305_long_edges(struct kunit *test)
+{
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(vec_long_edges); i++)
+		for (n = 1; n <= 4; n++)
+			long_edges_in_list(test, &vec_long_edges[i], n);
+}
+
+/* Catches: the same where the parts of a chunk are put together. */
+static void poly1305_long_edges(struct kunit *test)
+{
+	with_each_isa(test, one_poly1305_long_edges);
 }
 
 static void round_trip(struct kunit *test, u32 len, const u8 *secret)
@@ -107,23 +192,21 @@ static void round_trip(struct kunit *test, u32 len, const u8 *secret)
 	chacha20poly1305_encrypt(want, plain, len, NULL, 0, c.nonce, secret);
 	c.plain = plain;
 	c.sealed = sealed;
-	omerta_chunk_seal(chosen, &c, 1, secret);
+	seal_few(&c, 1, secret);
 	KUNIT_ASSERT_MEMEQ_MSG(test, sealed, want, len + OMERTA_TAG_LEN,
 			       "length %u", len);
 	if (len)
 		memset(plain, FILL, len);
-	KUNIT_ASSERT_TRUE_MSG(test, omerta_chunk_open(chosen, &c, 1, secret),
-			      "length %u", len);
+	KUNIT_ASSERT_TRUE_MSG(test, open_few(&c, 1, secret), "length %u", len);
 	test_pattern(want, len, len);
 	KUNIT_ASSERT_MEMEQ_MSG(test, plain, want, len, "length %u", len);
 
 	c.plain = sealed;
-	KUNIT_ASSERT_TRUE(test, omerta_chunk_open(chosen, &c, 1, secret));
+	KUNIT_ASSERT_TRUE(test, open_few(&c, 1, secret));
 	KUNIT_ASSERT_MEMEQ_MSG(test, sealed, want, len, "in place, %u", len);
 }
 
-/* Catches: a length at which an engine reads or writes past the end. */
-static void every_length(struct kunit *test)
+static void one_every_length(struct kunit *test)
 {
 	u8 secret[OMERTA_SECRET_LEN];
 	u32 len;
@@ -137,6 +220,12 @@ static void every_length(struct kunit *test)
 		round_trip(test, len - 1, secret);
 		round_trip(test, len, secret);
 	}
+}
+
+/* Catches: a length at which what seals and opens reads or writes past the end. */
+static void every_length(struct kunit *test)
+{
+	with_each_isa(test, one_every_length);
 }
 
 /* Lay @n chunks of random lengths and nonces end to end. */
@@ -154,22 +243,6 @@ static void random_list(struct test_rng *rng, struct omerta_chunk *list,
 		plain += list[i].len;
 		sealed += list[i].len + OMERTA_TAG_LEN;
 	}
-}
-
-/* Runs @check with the library, then with each instruction set. */
-static void with_each_isa(struct kunit *test, void (*check)(struct kunit *test))
-{
-	const struct omerta_engine *isa, *best = chosen;
-
-	chosen = NULL;
-	check(test);
-	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++) {
-		if (!isa->has())
-			continue;
-		chosen = isa;
-		check(test);
-	}
-	chosen = best;
 }
 
 static void does_nothing(struct omerta_mb *mb, const struct omerta_chunk *list,
@@ -254,7 +327,7 @@ static void list_as_singles(struct kunit *test)
 	with_each_isa(test, one_list_as_singles);
 }
 
-/* Catches: as the two of lone chunks, in each lane of an engine. */
+/* Catches: as that of lone chunks, in each lane of an engine. */
 static void one_edges_in_list(struct kunit *test)
 {
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
@@ -480,6 +553,7 @@ static struct kunit_case chunk_cases[] = {
 	KUNIT_CASE(nonce_fields),
 	KUNIT_CASE(wycheproof),
 	KUNIT_CASE(poly1305_edges),
+	KUNIT_CASE(poly1305_long_edges),
 	KUNIT_CASE(every_length),
 	KUNIT_CASE(self_test),
 	KUNIT_CASE(list_as_singles),

@@ -128,13 +128,19 @@ def edge_targets():
         yield lambda s, tag=tag: (tag - s) % (1 << 128) + (1 << 128)
 
 
-def edge_entry(target, length, number):
+def solved(target, length, number):
+    """A seed with its key, nonce and solved ciphertext."""
     for seed in range(256):
         key, counter = pattern(32, seed), number << 40 | seed
         nonce = rec.nonce(counter, 0, True)
         cipher = solve(target, length, key, nonce, seed)
         if cipher:
-            break
+            return seed, key, nonce, cipher
+    raise ValueError(f"no seed for target {number}")
+
+
+def edge_entry(target, length, number):
+    seed, key, nonce, cipher = solved(target, length, number)
     plain = rec.chacha20(key, 1, nonce, cipher)
     sealed = rec.encrypt(key, nonce, plain)
     assert sealed[:-16] == cipher and sealed == rec.plain_encrypt(key, nonce, plain)
@@ -145,6 +151,18 @@ def edge_entry(target, length, number):
 \t\t.nonce = 0x{int.from_bytes(nonce[4:], 'little'):x}ULL,
 \t\t.plain = {c_bytes(plain, 2)},
 \t\t.sealed = {c_bytes(sealed, 2)},
+\t}},
+"""
+
+
+def long_edge_entry(target, length, number):
+    seed, key, nonce, cipher = solved(target, length, number)
+    tag = rec.encrypt(key, nonce, rec.chacha20(key, 1, nonce, cipher))[-16:]
+    return f"""\t{{
+\t\t.seed = 0x{seed:02x}, .len = {length},
+\t\t.nonce = 0x{int.from_bytes(nonce[4:], 'little'):x}ULL,
+\t\t.first = {c_bytes(cipher[:16], 2)},
+\t\t.tag = {c_bytes(tag, 2)},
 \t}},
 """
 
@@ -168,6 +186,20 @@ static const struct vec_edge {
     for number, target in enumerate(edge_targets()):
         for length in (16, 69):
             text += edge_entry(target, length, number)
+    text += """};
+
+/* The same of long chunks: behind the ciphertext's @first it is test_pattern() with @seed. */
+static const struct vec_long_edge {
+	u8 seed;
+	u16 len;
+	u64 nonce;
+	u8 first[16];
+	u8 tag[16];
+} vec_long_edges[] = {
+"""
+    for number, target in enumerate(edge_targets()):
+        for length in (512, 1021):
+            text += long_edge_entry(target, length, number)
     return text + "};\n"
 
 
