@@ -154,6 +154,8 @@ static int device_init(struct net_device *dev)
 	err = omerta_pool_init(&tun->pool, dev->name);
 	if (err)
 		goto err_keys;
+	/* Who waits for its packets should poll the NIC below. */
+	set_bit(NAPI_STATE_NO_BUSY_POLL, &tun->napi.state);
 	netif_napi_add(dev, &tun->napi, omerta_rx_poll);
 	set_burst_limits(tun, dev->mtu);
 	netdev_dbg(dev, "device created\n");
