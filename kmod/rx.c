@@ -515,6 +515,11 @@ static unsigned int receive(struct omerta_tunnel *tun,
 
 	/* Pieces of memory are remembered by their addresses. */
 	BUILD_BUG_ON(IS_ENABLED(CONFIG_HIGHMEM));
+	/* Tags do not cover where it came from. */
+	if (unlikely(!omerta_udp_intact(tun, skb))) {
+		kfree_skb_reason(skb, SKB_DROP_REASON_UDP_CSUM);
+		return 1;
+	}
 	if (unlikely(!skb->len)) {
 		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_DROP_TYPE);
 		return 1;

@@ -292,6 +292,31 @@ struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun)
 }
 
 /**
+ * omerta_udp_intact() - whether a datagram's checksum is right
+ * @tun: the device
+ * @skb: from omerta_udp_recv(), as it came
+ *
+ * A socket that is read otherwise looks at it then. Counts a wrong one as UDP does.
+ *
+ * Context: as omerta_udp_recv().
+ * Return: true if it is, or there is none.
+ */
+bool omerta_udp_intact(const struct omerta_tunnel *tun, struct sk_buff *skb)
+{
+	struct sock *sk;
+
+	if (likely(!udp_lib_checksum_complete(skb)))
+		return true;
+	sk = rcu_dereference(tun->sk[skb->protocol == htons(ETH_P_IPV6) ?
+				     OMERTA_V6 : OMERTA_V4]);
+	if (sk) {
+		__UDPX_INC_STATS(sk, UDP_MIB_CSUMERRORS);
+		__UDPX_INC_STATS(sk, UDP_MIB_INERRORS);
+	}
+	return false;
+}
+
+/**
  * omerta_udp_more() - whether more datagrams are likely to have come in
  * @tun: the device
  *

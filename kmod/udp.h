@@ -38,6 +38,7 @@ int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
 		     struct netlink_ext_ack *extack);
 void omerta_udp_close(struct omerta_tunnel *tun);
 struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun);
+bool omerta_udp_intact(const struct omerta_tunnel *tun, struct sk_buff *skb);
 bool omerta_udp_more(const struct omerta_tunnel *tun);
 void omerta_udp_source(const struct sk_buff *skb,
 		       struct omerta_endpoint *from);

@@ -111,6 +111,29 @@ test_local_address() {
 	[[ $(tell a send 192.0.2.2 51900 "${MAGIC}21" 2001:db8:2::11) == *"endpoint's family"* ]]
 }
 
+# wrong_sum NS ADDRESS: a datagram of 1000 bytes to its port, with a wrong checksum
+wrong_sum() {
+	on "$1" python3 -c 'import socket, struct, sys
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
+s = socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_UDP)
+data = b"OMR\x20" + bytes(996)
+s.sendto(struct.pack("!4H", 51900, 51900, 8 + len(data), 1) + data, (sys.argv[1], 0))' "$2"
+}
+
+# What was damaged on its way does not come from where it says.
+test_checksums() {
+	both_bound
+	wrong_sum b 192.0.2.1
+	is ok tell b send 192.0.2.1 51900 999x21
+	is '192.0.2.2 51900 192.0.2.1 to_b 2 999x21' tell a recv 1
+	wrong_sum b 2001:db8:2::1
+	is ok tell b send 2001:db8:2::1 51900 999x21
+	is '2001:db8:2::2 51900 2001:db8:2::1 to_b 0 999x21' tell a recv 1
+	is 0 tell a drain
+	on a nstat -asz UdpInCsumErrors | grep -E '^UdpInCsumErrors +1 '
+	on a nstat -asz Udp6InCsumErrors | grep -E '^Udp6InCsumErrors +1 '
+}
+
 # Who asks for datagrams gets them, and nobody else.
 test_nobody() {
 	make_both
@@ -322,7 +345,7 @@ test_monitor() {
 }
 
 TESTS=(
-	test_round_trip test_local_address test_nobody test_moved_away test_refusals
+	test_round_trip test_checksums test_local_address test_nobody test_moved_away test_refusals
 	test_source_limit test_flood test_slow_reader test_moves test_silence test_monitor
 )
 
