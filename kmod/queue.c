@@ -9,6 +9,7 @@
 
 #include <linux/math64.h>
 #include <linux/percpu.h>
+#include <linux/sched/isolation.h>
 #include <linux/string.h>
 
 #include "compat.h"
@@ -141,13 +142,26 @@ static void worker_work(struct work_struct *work)
 	}
 }
 
+/**
+ * omerta_pool_may_use() - whether a CPU is there for others
+ * @pool: the workers
+ * @cpu: the CPU
+ *
+ * Return: true if so; one that is isolated may never come to it.
+ */
+bool omerta_pool_may_use(const struct omerta_pool *pool, unsigned int cpu)
+{
+	return cpumask_test_cpu(cpu, pool->cpus) && cpu_online(cpu) &&
+	       housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN);
+}
+
 /* The next that may help, after @cpu; none if that is ourselves. */
 static unsigned int next_cpu(const struct omerta_pool *pool, unsigned int cpu)
 {
 	unsigned int self = raw_smp_processor_id(), next;
 
 	for_each_cpu_wrap(next, pool->cpus, cpu + 1)
-		if (next != self && cpu_online(next))
+		if (next != self && omerta_pool_may_use(pool, next))
 			return next;
 	return self;
 }
@@ -306,10 +320,20 @@ err_cpus:
  * omerta_pool_drain() - wait until all jobs are done
  * @pool: the workers
  *
+ * Who has not begun to help is not waited for.
+ *
  * Context: process context; nobody but the workers submits meanwhile.
  */
 void omerta_pool_drain(struct omerta_pool *pool)
 {
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct omerta_worker *worker = per_cpu_ptr(pool->workers, cpu);
+
+		cancel_work_sync(&worker->work);
+		worker_work(&worker->work);
+	}
 	drain_workqueue(pool->wq);
 }
 

@@ -87,6 +87,7 @@ struct omerta_job *omerta_jobs_pop(struct omerta_jobs *jobs);
 int omerta_pool_init(struct omerta_pool *pool, const char *name);
 void omerta_pool_drain(struct omerta_pool *pool);
 void omerta_pool_destroy(struct omerta_pool *pool);
+bool omerta_pool_may_use(const struct omerta_pool *pool, unsigned int cpu);
 void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus);
 void omerta_pool_offer(struct omerta_pool *pool, const struct omerta_jobs *jobs,
 		       unsigned int n_runs);

@@ -48,9 +48,9 @@ static void open_run(struct omerta_job *job, unsigned int i, unsigned int end)
 		open_chunks(burst, burst->first + i, burst->first + end);
 }
 
-static void burst_free(struct omerta_job *job)
+/* Give up all that a burst refers to, once nobody works on it any more. */
+static void release(struct omerta_rx_burst *burst)
 {
-	struct omerta_rx_burst *burst = burst_of(job);
 	unsigned int i;
 
 	for (i = 0; i < burst->n; i++)
@@ -58,6 +58,15 @@ static void burst_free(struct omerta_job *job)
 	consume_skb(burst->inner);
 	omerta_key_put(burst->key);
 	omerta_peer_put(burst->peer);
+	burst->peer = NULL;
+}
+
+static void burst_free(struct omerta_job *job)
+{
+	struct omerta_rx_burst *burst = burst_of(job);
+
+	if (burst->peer)
+		release(burst);
 	kfree(burst);
 }
 
@@ -183,6 +192,8 @@ static void commit_opened(struct omerta_peer *peer, bool drop)
 		peer->tun->rx_inflight--;
 		if (!drop)
 			commit(burst);
+		/* Who was to help and does not come may refer to it for long. */
+		release(burst);
 		omerta_job_put(&burst->job);
 	}
 }

@@ -14,7 +14,6 @@
 #include "txq.h"
 
 #include <linux/netdevice.h>
-#include <linux/sched/isolation.h>
 #include <linux/timekeeping.h>
 #include <net/sch_generic.h>
 #include <net/sock.h>
@@ -154,20 +153,13 @@ static bool is_helper(const struct omerta_tunnel *tun)
 	return in_serving_softirq() && smp_processor_id() == tun->txq.helper;
 }
 
-/* Whether a CPU is there for others: one that is isolated may never come to it. */
-static bool may_help(const struct omerta_tunnel *tun, int cpu)
-{
-	return cpumask_test_cpu(cpu, tun->pool.cpus) && cpu_online(cpu) &&
-	       housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN);
-}
-
 /* Who could run the queue in our place, or -1. */
 static int other_cpu(const struct omerta_tunnel *tun)
 {
 	int self = smp_processor_id(), cpu;
 
 	for_each_cpu_wrap(cpu, tun->pool.cpus, self)
-		if (cpu != self && may_help(tun, cpu))
+		if (cpu != self && omerta_pool_may_use(&tun->pool, cpu))
 			return cpu;
 	return -1;
 }
@@ -230,7 +222,8 @@ static bool find_helper(struct omerta_tunnel *tun)
 	/* A sender on the same CPU is in nobody's way, unless he stays there. */
 	if (helper == smp_processor_id() && ++tun->txq.own < QUICK_ENOUGH)
 		return false;
-	if (helper < 0 || helper == smp_processor_id() || !may_help(tun, helper))
+	if (helper < 0 || helper == smp_processor_id() ||
+	    !omerta_pool_may_use(&tun->pool, helper))
 		WRITE_ONCE(tun->txq.helper, other_cpu(tun));
 	return tun->txq.helper >= 0;
 }
