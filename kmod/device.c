@@ -22,6 +22,7 @@
 #include "rx.h"
 #include "tx.h"
 #include "tx_burst.h"
+#include "tx_reject.h"
 #include "txq.h"
 #include "udp.h"
 
@@ -144,6 +145,7 @@ static int device_init(struct net_device *dev)
 	tun->control.rate = OMERTA_CONTROL_RATE;
 	tun->control.source_rate = OMERTA_CONTROL_SOURCE_RATE;
 	init_llist_head(&tun->rx_done);
+	skb_queue_head_init(&tun->rejects);
 	omerta_txq_init(tun, omerta_tx_help);
 	tun->drops = omerta_drops_alloc();
 	if (!tun->drops)
@@ -206,6 +208,7 @@ static int device_stop(struct net_device *dev)
 	omerta_pool_drain(&tun->pool);
 	omerta_rx_purge(tun);
 	each_peer(tun, peer_forget_traffic);
+	omerta_tx_tell_nobody(tun);
 	mutex_unlock(&tun->lock);
 	return 0;
 }
@@ -239,6 +242,8 @@ static void device_uninit(struct net_device *dev)
 	tun->dying = true;
 	omerta_control_cut(tun);
 	omerta_peer_remove_all(tun);
+	/* Timers of peers may have come upon more since the device went down. */
+	omerta_tx_tell_nobody(tun);
 	mutex_unlock(&tun->lock);
 	/* One that could not be registered was never there. */
 	if (dev->reg_state == NETREG_UNREGISTERING)

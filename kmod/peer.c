@@ -125,6 +125,66 @@ void omerta_peer_put(struct omerta_peer *peer)
 		call_rcu(&peer->rcu, peer_free);
 }
 
+static void charge_stage(struct omerta_peer *peer, int bytes)
+{
+	peer->stage_bytes += bytes;
+	atomic_add(bytes, &peer->tun->stage_bytes);
+}
+
+/**
+ * omerta_peer_stage() - let a packet wait for a key or a route
+ * @peer: the peer
+ * @skb: the packet; nobody else's, on no socket's account
+ * @first: before those that wait already
+ *
+ * Context: the peer's tx_lock held.
+ */
+void omerta_peer_stage(struct omerta_peer *peer, struct sk_buff *skb, bool first)
+{
+	lockdep_assert_held(&peer->tx_lock);
+
+	charge_stage(peer, skb->truesize);
+	if (first)
+		__skb_queue_head(&peer->stage, skb);
+	else
+		__skb_queue_tail(&peer->stage, skb);
+}
+
+/**
+ * omerta_peer_unstage() - take the packet that has waited for longest
+ * @peer: the peer
+ *
+ * Context: the peer's tx_lock held.
+ * Return: the packet, the caller's now, or NULL.
+ */
+struct sk_buff *omerta_peer_unstage(struct omerta_peer *peer)
+{
+	struct sk_buff *skb;
+
+	lockdep_assert_held(&peer->tx_lock);
+
+	skb = __skb_dequeue(&peer->stage);
+	if (skb)
+		charge_stage(peer, -skb->truesize);
+	return skb;
+}
+
+/**
+ * omerta_peer_unstage_all() - take all packets that wait
+ * @peer: the peer
+ * @list: gets them
+ *
+ * Context: the peer's tx_lock held.
+ */
+void omerta_peer_unstage_all(struct omerta_peer *peer, struct sk_buff_head *list)
+{
+	lockdep_assert_held(&peer->tx_lock);
+
+	charge_stage(peer, -peer->stage_bytes);
+	skb_queue_splice_tail_init(&peer->stage, list);
+	peer->key_wanted = false;
+}
+
 /**
  * omerta_peer_purge_stage() - drop what waits for a key or a route
  * @peer: the peer
@@ -137,8 +197,7 @@ void omerta_peer_purge_stage(struct omerta_peer *peer, enum omerta_drop reason)
 
 	__skb_queue_head_init(&purged);
 	spin_lock_bh(&peer->tx_lock);
-	skb_queue_splice_init(&peer->stage, &purged);
-	peer->key_wanted = false;
+	omerta_peer_unstage_all(peer, &purged);
 	spin_unlock_bh(&peer->tx_lock);
 	while ((skb = __skb_dequeue(&purged)))
 		omerta_drop(peer->tun->drops, skb, reason);

@@ -17,6 +17,7 @@
 #include "record.h"
 #include "rx_burst.h"
 #include "tx.h"
+#include "tx_reject.h"
 #include "txq.h"
 #include "udp.h"
 
@@ -566,7 +567,7 @@ static bool enough(const struct omerta_tunnel *tun,
 
 /**
  * omerta_rx_poll() - take what came in on the sockets and from other CPUs; see
- * what has left
+ * what has left, and what could not
  * @napi: the device's
  * @budget: number of datagrams to handle at most; what several CPUs opened
  *	    together counts less
@@ -584,6 +585,7 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 
 	omerta_txq_poll(tun);
 	rcu_read_lock();
+	omerta_tx_tell(tun);
 	work = take_done(tun, false);
 	/*
 	 * If too many wait, some are with other CPUs: open_done() has us called

@@ -97,6 +97,8 @@ struct omerta_control {
  * @tx_jobs: bursts that are to be sealed; lock: the queue's
  * @txq: its queue
  * @pool: per-CPU workers
+ * @stage_bytes: memory of all packets that wait for a key or a route
+ * @rejects: packets to be dropped, of which their senders are to be told
  * @drops: drop counters
  * @xmit_class: of the queue's lock
  */
@@ -133,6 +135,8 @@ struct omerta_tunnel {
 	struct omerta_jobs tx_jobs;
 	struct omerta_txq txq;
 	struct omerta_pool pool;
+	atomic_t stage_bytes;
+	struct sk_buff_head rejects;
 	struct omerta_drops __percpu *drops;
 	struct lock_class_key xmit_class;
 };

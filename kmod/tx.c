@@ -24,6 +24,8 @@
 /* Packets that may wait for a key or a route, and for how long. */
 #define STAGE_LEN	128
 #define STAGE_BYTES	SZ_1M
+/* Of all peers, whose senders' sockets limit nothing any more */
+#define STAGE_BYTES_ALL	SZ_16M
 #define STAGE_TIME	(5 * HZ)
 
 static u8 outer_ecn(const struct sk_buff *skb)
@@ -203,18 +205,16 @@ static bool stage_wait(struct omerta_peer *peer, struct sk_buff *skb)
 {
 	lockdep_assert_held(&peer->tx_lock);
 
-	if (skb_queue_empty(&peer->stage)) {
+	if (skb_queue_empty(&peer->stage))
 		peer->stage_since = jiffies;
-		peer->stage_bytes = 0;
-	}
 	if (skb_queue_len(&peer->stage) >= STAGE_LEN ||
-	    peer->stage_bytes > STAGE_BYTES)
+	    peer->stage_bytes > STAGE_BYTES ||
+	    atomic_read(&peer->tun->stage_bytes) > STAGE_BYTES_ALL)
 		return false;
-	peer->stage_bytes += skb->len;
 	/* Whoever counts what is on its way shall not wait for it. */
 	skb_orphan(skb);
 	skb_dst_force(skb);
-	__skb_queue_tail(&peer->stage, skb);
+	omerta_peer_stage(peer, skb, false);
 	omerta_peer_due(peer, jiffies + HZ);
 	return true;
 }
@@ -369,11 +369,11 @@ void omerta_tx_flush(struct omerta_peer *peer)
 	for (;;) {
 		err = -EAGAIN;
 		spin_lock_bh(&peer->tx_lock);
-		skb = __skb_dequeue(&peer->stage);
+		skb = omerta_peer_unstage(peer);
 		if (skb)
 			err = stage(peer, skb, &jobs);
 		if (skb && err == -EAGAIN)
-			__skb_queue_head(&peer->stage, skb);
+			omerta_peer_stage(peer, skb, true);
 		spin_unlock_bh(&peer->tx_lock);
 
 		if (err == -EAGAIN)
@@ -402,12 +402,10 @@ void omerta_tx_retry(struct omerta_peer *peer)
 	__skb_queue_head_init(&old);
 	spin_lock_bh(&peer->tx_lock);
 	if (!skb_queue_empty(&peer->stage)) {
-		if (time_before(jiffies, peer->stage_since + STAGE_TIME)) {
+		if (time_before(jiffies, peer->stage_since + STAGE_TIME))
 			omerta_peer_due(peer, jiffies + HZ);
-		} else {
-			skb_queue_splice_init(&peer->stage, &old);
-			peer->key_wanted = false;
-		}
+		else
+			omerta_peer_unstage_all(peer, &old);
 	}
 	why = peer->stage_why;
 	spin_unlock_bh(&peer->tx_lock);

@@ -14,6 +14,23 @@
 
 /* What every host has to take. */
 #define IPV4_LEAST	576
+/* Packets whose senders wait to be told; others are not. */
+#define REJECTS_MAX	64
+
+/**
+ * struct reject - what is remembered of a packet that is to be dropped
+ * @reason: why
+ * @mtu: how long it may be, 0 if it cannot be delivered at all
+ */
+struct reject {
+	enum omerta_drop reason;
+	u32 mtu;
+};
+
+static struct reject *reject_of(struct sk_buff *skb)
+{
+	return (struct reject *)skb->cb;
+}
 
 static unsigned int packets_of(const struct sk_buff *skb)
 {
@@ -70,43 +87,101 @@ enum omerta_drop omerta_tx_drop_reason(int err)
 	}
 }
 
+static void drop(struct omerta_tunnel *tun, struct sk_buff *skb)
+{
+	omerta_drop_many(tun->drops, skb, reject_of(skb)->reason, packets_of(skb));
+}
+
+/*
+ * Not here: who sends holds the queue's lock, and an error may go out by another
+ * device of our kind, from which one comes here at the same time.
+ */
+static void tell_later(struct omerta_tunnel *tun, struct sk_buff *skb,
+		       enum omerta_drop reason, u32 mtu)
+{
+	BUILD_BUG_ON(sizeof(struct reject) > sizeof(skb->cb));
+	*reject_of(skb) = (struct reject){ .reason = reason, .mtu = mtu };
+	if (skb_queue_len_lockless(&tun->rejects) >= REJECTS_MAX) {
+		drop(tun, skb);
+		return;
+	}
+	skb_dst_force(skb);
+	skb_queue_tail(&tun->rejects, skb);
+	napi_schedule(&tun->napi);
+}
+
 /**
- * omerta_tx_reject() - drop a packet, and tell its sender so
+ * omerta_tx_reject() - have a packet dropped, and its sender told so
  * @tun: the device
  * @skb: the packet, or super-packet; consumed
  * @reason: why it cannot be delivered
  *
- * Context: BH off, none of the peer's locks held.
+ * Context: BH off.
  */
 void omerta_tx_reject(struct omerta_tunnel *tun, struct sk_buff *skb,
 		      enum omerta_drop reason)
 {
+	/* Without memory it may get through next time. */
 	if (reason == OMERTA_DROP_TX_DROP_NOMEM)
-		; /* It may get through next time. */
-	else if (skb->protocol == htons(ETH_P_IP))
-		icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_HOST_UNREACH, 0);
-	else if (skb->protocol == htons(ETH_P_IPV6))
-		icmpv6_ndo_send(skb, ICMPV6_DEST_UNREACH, ICMPV6_ADDR_UNREACH,
-				0);
-	omerta_drop_many(tun->drops, skb, reason, packets_of(skb));
+		omerta_drop_many(tun->drops, skb, reason, packets_of(skb));
+	else
+		tell_later(tun, skb, reason, 0);
 }
 
 /**
- * omerta_tx_too_big() - drop a packet that is too long, and tell its sender so
+ * omerta_tx_too_big() - have a packet dropped, and its sender told how long it may be
  * @tun: the device
  * @skb: the packet, or super-packet; consumed
  * @mtu: how long it may be
  *
- * Context: BH off, none of the peer's locks held.
+ * Context: BH off.
  */
 void omerta_tx_too_big(struct omerta_tunnel *tun, struct sk_buff *skb, u32 mtu)
 {
-	mtu = max(mtu, omerta_tx_least(skb));
+	tell_later(tun, skb, OMERTA_DROP_TX_DROP_TOO_BIG,
+		   max(mtu, omerta_tx_least(skb)));
+}
+
+static void tell(struct sk_buff *skb)
+{
+	u32 mtu = reject_of(skb)->mtu;
+
 	if (skb->protocol == htons(ETH_P_IP))
-		icmp_ndo_send(skb, ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED,
-			      htonl(mtu));
-	else
-		icmpv6_ndo_send(skb, ICMPV6_PKT_TOOBIG, 0, mtu);
-	omerta_drop_many(tun->drops, skb, OMERTA_DROP_TX_DROP_TOO_BIG,
-			 packets_of(skb));
+		icmp_ndo_send(skb, ICMP_DEST_UNREACH,
+			      mtu ? ICMP_FRAG_NEEDED : ICMP_HOST_UNREACH, htonl(mtu));
+	else if (skb->protocol == htons(ETH_P_IPV6))
+		icmpv6_ndo_send(skb, mtu ? ICMPV6_PKT_TOOBIG : ICMPV6_DEST_UNREACH,
+				mtu ? 0 : ICMPV6_ADDR_UNREACH, mtu);
+}
+
+/**
+ * omerta_tx_tell() - drop rejected packets, and tell their senders
+ * @tun: the device
+ *
+ * Context: the device's NAPI, inside an RCU read-side section.
+ */
+void omerta_tx_tell(struct omerta_tunnel *tun)
+{
+	/* What this leads to is for the next time. */
+	int n = skb_queue_len_lockless(&tun->rejects);
+	struct sk_buff *skb;
+
+	while (n-- && (skb = skb_dequeue(&tun->rejects))) {
+		tell(skb);
+		drop(tun, skb);
+	}
+}
+
+/**
+ * omerta_tx_tell_nobody() - drop rejected packets, and no more
+ * @tun: the device
+ *
+ * Context: process context.
+ */
+void omerta_tx_tell_nobody(struct omerta_tunnel *tun)
+{
+	struct sk_buff *skb;
+
+	while ((skb = skb_dequeue(&tun->rejects)))
+		drop(tun, skb);
 }

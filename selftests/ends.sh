@@ -109,6 +109,43 @@ test_balance() {
 	done
 }
 
+# reject NS FROM TO: packets that are forwarded to where no peer is
+reject() {
+	bg "$1" python3 -c 'import socket, struct, sys
+addrs = b"".join(map(socket.inet_aton, sys.argv[1:3]))
+packet = struct.pack("!BBHHHBBH", 0x45, 0, 28, 0, 0, 64, 17, 0) + addrs + bytes(8)
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+for _ in range(2000):
+    s.sendto(packet, (sys.argv[2], 0))' "${@:2}"
+}
+
+# What a device says of packets to who sent them goes out by the other, and from there
+# comes as much: neither waits for the other's queue under the lock of its own.
+test_rejects_across() {
+	local i pids=()
+
+	make_ns a
+	on a sysctl -q net.ipv4.icmp_ratelimit=0
+	# Of all namespaces, or of each
+	sysctl -q net.ipv4.icmp_msgs_per_sec=1000000
+	on a sysctl -eq net.ipv4.icmp_msgs_per_sec=1000000
+	for i in 1 2; do
+		on a omertactl link add "omr$i"
+		on a ip addr add "10.$i.0.1/16" dev "omr$i"
+		on a tc qdisc replace dev "omr$i" root noqueue
+		on a ip link set "omr$i" up
+	done
+	reject a 10.1.0.9 10.2.0.9
+	pids+=("$!")
+	reject a 10.2.0.9 10.1.0.9
+	pids+=("$!")
+	wait "${pids[@]}"
+	# One is told of a packet, the other has no peer for that.
+	for DEV in omr1 omr2; do
+		await more_than 2100 dev_stat a tx-drop-no-peer
+	done
+}
+
 # CPUs come and go under traffic that is split over them.
 test_cpu_hotplug() {
 	local cpu=/sys/devices/system/cpu/cpu1/online stream
@@ -137,7 +174,7 @@ more_come() {
 
 TESTS=(
 	test_rename test_moved_device test_netns_deleted test_module_unloaded test_balance
-	test_cpu_hotplug
+	test_rejects_across test_cpu_hotplug
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

@@ -313,6 +313,37 @@ test_quick_sender() {
 	no_drops b
 }
 
+# What waits for keys of many peers is limited as a whole, though it is nobody's any more.
+test_waiting_for_keys() {
+	local i
+
+	make_ns a
+	make_dev a
+	for i in {2..33}; do
+		on a omertactl peer add omr0 id "$i" endpoint "192.0.2.$i:51900" \
+			allowed-ips "10.9.0.$i/32"
+	done
+	on a ip link set omr0 up
+	on a ip route add 192.0.2.0/24 dev lo
+	on a python3 -c 'import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_UDP, 103, 1300) # UDP_SEGMENT
+for i in range(2, 33):
+    for _ in range(32):
+        try:
+            s.sendto(bytes(44 * 1300), (f"10.9.0.{i}", 9))
+        except OSError:
+            pass # of the one before'
+	# Who comes late is told at once; others after some seconds, and then there is room.
+	no_ping a 10.9.0.33 | grep 'Destination Host Unreachable'
+	await is '' waits_not 10.9.0.33
+}
+
+# waits_not ADDRESS: what a ping there is told within a second
+waits_not() {
+	on a ping -c 1 -W 1 "$1" | grep -o 'Unreachable' || :
+}
+
 test_fq_codel() {
 	local default
 
@@ -334,7 +365,7 @@ test_fq_codel() {
 
 TESTS=(
 	test_fq_codel test_full_queue test_pings_beside_bulk test_held_back
-	test_bunches test_padded_packets test_mixed_bunches test_quick_sender
+	test_waiting_for_keys test_bunches test_padded_packets test_mixed_bunches test_quick_sender
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
