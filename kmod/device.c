@@ -119,14 +119,16 @@ static void set_burst_limits(struct omerta_tunnel *tun, u32 mtu)
 		WRITE_ONCE(dev->gso_max_segs, dev->tso_max_segs);
 }
 
-/* The device has its name by now; device_destruct() undoes it. */
+/*
+ * The device has its name by now; device_uninit() and device_destruct() undo it. Nobody
+ * may install a key before the device is in the list.
+ */
 static int device_init(struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
 	int err = -ENOMEM;
 
 	tun->dev = dev;
-	INIT_LIST_HEAD(&tun->list);
 	mutex_init(&tun->lock);
 	/* A tunnel may run in a tunnel: each queue has a lock class of its own. */
 	lockdep_register_key(&tun->xmit_class);
@@ -160,6 +162,9 @@ static int device_init(struct net_device *dev)
 	set_bit(NAPI_STATE_NO_BUSY_POLL, &tun->napi.state);
 	netif_napi_add(dev, &tun->napi, omerta_rx_poll);
 	set_burst_limits(tun, dev->mtu);
+	mutex_lock(&tunnels_lock);
+	list_add_tail(&tun->list, &tunnels);
+	mutex_unlock(&tunnels_lock);
 	netdev_dbg(dev, "device created\n");
 	return 0;
 
@@ -235,7 +240,7 @@ static void device_uninit(struct net_device *dev)
 	struct omerta_tunnel *tun = netdev_priv(dev);
 
 	mutex_lock(&tunnels_lock);
-	list_del_init(&tun->list);
+	list_del(&tun->list);
 	mutex_unlock(&tunnels_lock);
 
 	mutex_lock(&tun->lock);
@@ -324,16 +329,9 @@ static void device_setup(struct net_device *dev)
 static int tunnel_register(struct net_device *dev, struct net *birth)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
-	int err;
 
 	tun->birth = birth;
-	err = register_netdevice(dev);
-	if (err)
-		return err;
-	mutex_lock(&tunnels_lock);
-	list_add_tail(&tun->list, &tunnels);
-	mutex_unlock(&tunnels_lock);
-	return 0;
+	return register_netdevice(dev);
 }
 
 static int link_new(struct net_device *dev, struct rtnl_newlink_params *params,
@@ -513,6 +511,8 @@ static struct pernet_operations pernet_ops = {
 static int vm_notify(struct notifier_block *nb, unsigned long action,
 		     void *data)
 {
+	/* At once, whoever has the locks */
+	WRITE_ONCE(omerta_keys_epoch, omerta_keys_epoch + 1);
 	each_peer_of_all(peer_kill_keys);
 	return NOTIFY_DONE;
 }

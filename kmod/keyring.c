@@ -23,6 +23,9 @@ const struct rhashtable_params omerta_key_params = {
 
 bool omerta_keys_frozen;
 
+/* Keys of another neither seal nor open, before anybody gets round to killing them. */
+u32 omerta_keys_epoch;
+
 /**
  * omerta_keyring_init() - make an empty ring
  * @ring: the ring
@@ -121,6 +124,7 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 	refcount_set(&key->users, 1);
 	refcount_set(&key->refs, 2);
 	key->activation = config->activation;
+	key->epoch = READ_ONCE(omerta_keys_epoch);
 	key->limit = -1;
 	key->limits = config->limits;
 	key->installed = ktime_get_boottime_ns();

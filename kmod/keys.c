@@ -28,6 +28,12 @@ struct omerta_key *omerta_key_get(struct rhashtable *table, u32 local_id)
 	return key;
 }
 
+/* Whether the machine has become another since. */
+static bool outlived(const struct omerta_key *key)
+{
+	return key->epoch != READ_ONCE(omerta_keys_epoch);
+}
+
 static bool soft_reached(const struct omerta_key *key, unsigned int n, u32 len)
 {
 	return !key->soft_told &&
@@ -48,7 +54,9 @@ static void seal_limits(struct omerta_key *key, unsigned int n, u32 len,
 	const struct omerta_key_limits *l = &key->limits;
 
 	spin_lock_bh(&key->ring->lock);
-	if (key->tx_next + n > OMERTA_COUNTER_LIMIT)
+	if (outlived(key))
+		omerta_key_die_of(key, OMERTA_KEY_LIMIT_VM_FORK);
+	else if (key->tx_next + n > OMERTA_COUNTER_LIMIT)
 		omerta_key_die_of(key, OMERTA_KEY_LIMIT_RECORDS);
 	else if (key->tx_next + n > l->hard_records)
 		omerta_key_seal_over(key, OMERTA_KEY_LIMIT_RECORDS);
@@ -89,7 +97,7 @@ struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
 	}
 	rcu_read_unlock();
 
-	over = hard_reached(key, n, len) ||
+	over = outlived(key) || hard_reached(key, n, len) ||
 	       now >= omerta_key_deadline(key, key->limits.seal_time);
 	if (unlikely(over || soft_reached(key, n, len)))
 		seal_limits(key, n, len, now);
@@ -111,7 +119,7 @@ struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
  */
 bool omerta_key_opens(const struct omerta_key *key)
 {
-	return READ_ONCE(key->state) != OMERTA_KEY_STATE_DEAD &&
+	return READ_ONCE(key->state) != OMERTA_KEY_STATE_DEAD && !outlived(key) &&
 	       ktime_get_coarse_boottime_ns() <
 	       omerta_key_deadline(key, key->limits.open_time);
 }

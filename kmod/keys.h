@@ -73,6 +73,7 @@ struct omerta_keyring;
  * @refs: one for the ring's list and one while there are @users
  * @state: changes forward only; lock: ring
  * @activation: constant
+ * @epoch: omerta_keys_epoch when it was installed; constant
  * @confirmed: an authentic record has arrived; lock: ring
  * @soft_told: the soft limit was told of; lock: ring
  * @limit: what ended it, negative if nothing did; lock: ring
@@ -100,6 +101,7 @@ struct omerta_key {
 	refcount_t refs;
 	enum omerta_key_state state;
 	enum omerta_activation activation;
+	u32 epoch;
 	bool confirmed;
 	bool soft_told;
 	int limit;
@@ -158,6 +160,7 @@ extern const struct rhashtable_params omerta_key_params;
 
 /* No key is installed while the machine's memory is being written out. */
 extern bool omerta_keys_frozen;
+extern u32 omerta_keys_epoch;
 
 void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
 			 struct net_device *dev, u32 peer_id);
