@@ -512,7 +512,7 @@ static int vm_notify(struct notifier_block *nb, unsigned long action,
 		     void *data)
 {
 	/* At once, whoever has the locks */
-	WRITE_ONCE(omerta_keys_epoch, omerta_keys_epoch + 1);
+	atomic_inc(&omerta_keys_epoch);
 	each_peer_of_all(peer_kill_keys);
 	return NOTIFY_DONE;
 }
@@ -529,6 +529,8 @@ static int pm_notify(struct notifier_block *nb, unsigned long action,
 		break;
 	case PM_POST_HIBERNATION:
 	case PM_POST_RESTORE:
+		/* What the image had of secrets to be may be there again some day. */
+		atomic_inc(&omerta_keys_epoch);
 		WRITE_ONCE(omerta_keys_frozen, false);
 		break;
 	case PM_POST_SUSPEND:

@@ -24,7 +24,7 @@ const struct rhashtable_params omerta_key_params = {
 bool omerta_keys_frozen;
 
 /* Keys of another neither seal nor open, before anybody gets round to killing them. */
-u32 omerta_keys_epoch;
+atomic_t omerta_keys_epoch;
 
 /**
  * omerta_keyring_init() - make an empty ring
@@ -124,7 +124,7 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 	refcount_set(&key->users, 1);
 	refcount_set(&key->refs, 2);
 	key->activation = config->activation;
-	key->epoch = READ_ONCE(omerta_keys_epoch);
+	key->epoch = config->epoch;
 	key->limit = -1;
 	key->limits = config->limits;
 	key->installed = ktime_get_boottime_ns();
@@ -187,6 +187,12 @@ int omerta_keyring_install(struct omerta_keyring *ring,
 	if (READ_ONCE(omerta_keys_frozen)) {
 		NL_SET_ERR_MSG(extack, "hibernation is under way; install a key afterwards");
 		return -EBUSY;
+	}
+	/* Should that happen now, it is born dead. */
+	if (config->epoch != atomic_read(&omerta_keys_epoch)) {
+		NL_SET_ERR_MSG(extack,
+			       "the machine was cloned since, so its clone may have this key; agree on another");
+		return -ESTALE;
 	}
 	err = omerta_fingerprint_claim(config->tx_secret, config->rx_secret,
 				       config->privileged, extack);

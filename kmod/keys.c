@@ -31,7 +31,7 @@ struct omerta_key *omerta_key_get(struct rhashtable *table, u32 local_id)
 /* Whether the machine has become another since. */
 static bool outlived(const struct omerta_key *key)
 {
-	return key->epoch != READ_ONCE(omerta_keys_epoch);
+	return key->epoch != atomic_read(&omerta_keys_epoch);
 }
 
 static bool soft_reached(const struct omerta_key *key, unsigned int n, u32 len)

@@ -46,6 +46,7 @@ struct omerta_key_limits {
  * @remote_id: key id of records sent
  * @rx_secret: receive secret
  * @tx_secret: send secret
+ * @epoch: omerta_keys_epoch before the secrets were made
  * @activation: when it becomes active
  * @privileged: whoever installs it has CAP_NET_ADMIN over the machine
  * @limits: when it ends
@@ -55,6 +56,7 @@ struct omerta_key_config {
 	u32 remote_id;
 	const u8 *rx_secret;
 	const u8 *tx_secret;
+	u32 epoch;
 	enum omerta_activation activation;
 	bool privileged;
 	struct omerta_key_limits limits;
@@ -73,7 +75,7 @@ struct omerta_keyring;
  * @refs: one for the ring's list and one while there are @users
  * @state: changes forward only; lock: ring
  * @activation: constant
- * @epoch: omerta_keys_epoch when it was installed; constant
+ * @epoch: omerta_keys_epoch before its secrets were made; constant
  * @confirmed: an authentic record has arrived; lock: ring
  * @soft_told: the soft limit was told of; lock: ring
  * @limit: what ended it, negative if nothing did; lock: ring
@@ -160,7 +162,7 @@ extern const struct rhashtable_params omerta_key_params;
 
 /* No key is installed while the machine's memory is being written out. */
 extern bool omerta_keys_frozen;
-extern u32 omerta_keys_epoch;
+extern atomic_t omerta_keys_epoch;
 
 void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
 			 struct net_device *dev, u32 peer_id);

@@ -302,7 +302,9 @@ static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun)
 			   omerta_engine_name(tun->engine)) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_RATE, tun->control.rate) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_SOURCE_RATE,
-			tun->control.source_rate))
+			tun->control.source_rate) ||
+	    nla_put_u32(msg, OMERTA_A_DEVICE_EPOCH,
+			atomic_read(&omerta_keys_epoch)))
 		return -EMSGSIZE;
 	if (omerta_control_bound(tun, NULL))
 		return nla_put_flag(msg, OMERTA_A_DEVICE_CONTROL_BOUND);

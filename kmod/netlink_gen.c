@@ -139,7 +139,7 @@ static const struct nla_policy omerta_allowed_ip_get_nl_policy[OMERTA_A_PEER_IFN
 };
 
 /* OMERTA_CMD_KEY_NEW - do */
-static const struct nla_policy omerta_key_new_nl_policy[OMERTA_A_KEY_HARD_BYTES + 1] = {
+static const struct nla_policy omerta_key_new_nl_policy[OMERTA_A_KEY_EPOCH + 1] = {
 	[OMERTA_A_KEY_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[OMERTA_A_KEY_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
@@ -155,6 +155,7 @@ static const struct nla_policy omerta_key_new_nl_policy[OMERTA_A_KEY_HARD_BYTES 
 	[OMERTA_A_KEY_SOFT_BYTES] = NLA_POLICY_MIN(NLA_UINT, 1),
 	[OMERTA_A_KEY_HARD_RECORDS] = NLA_POLICY_MIN(NLA_UINT, 1),
 	[OMERTA_A_KEY_HARD_BYTES] = NLA_POLICY_MIN(NLA_UINT, 1),
+	[OMERTA_A_KEY_EPOCH] = { .type = NLA_U32, },
 };
 
 /* OMERTA_CMD_KEY_ACTIVATE - do */
@@ -291,7 +292,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_KEY_NEW,
 		.doit		= omerta_nl_key_new_doit,
 		.policy		= omerta_key_new_nl_policy,
-		.maxattr	= OMERTA_A_KEY_HARD_BYTES,
+		.maxattr	= OMERTA_A_KEY_EPOCH,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -65,6 +65,8 @@ static int parse_key(const struct genl_info *info,
 	config->remote_id = nla_get_u32(attrs[OMERTA_A_KEY_REMOTE_ID]);
 	config->rx_secret = nla_data(attrs[OMERTA_A_KEY_RX_SECRET]);
 	config->tx_secret = nla_data(attrs[OMERTA_A_KEY_TX_SECRET]);
+	config->epoch = u32_or(info, OMERTA_A_KEY_EPOCH,
+			       atomic_read(&omerta_keys_epoch));
 	config->activation = u32_or(info, OMERTA_A_KEY_ACTIVATION,
 				    OMERTA_ACTIVATION_MANUAL);
 	parse_limits(info, &config->limits);

@@ -71,6 +71,9 @@ static const struct omerta_key_limits no_limits = {
 	.hard_bytes = U64_MAX,
 };
 
+/* Before secrets were made */
+static u32 epoch;
+
 static int install_limited(u32 id, enum omerta_activation activation,
 			   const struct omerta_key_limits *limits)
 {
@@ -80,6 +83,7 @@ static int install_limited(u32 id, enum omerta_activation activation,
 		.remote_id = id + 1000,
 		.rx_secret = rx,
 		.tx_secret = tx,
+		.epoch = epoch,
 		.activation = activation,
 		.limits = *limits,
 	};
@@ -603,6 +607,30 @@ static void refused_installs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix.n_events, 0);
 }
 
+/* Catches: a key that is used after the machine was cloned, until somebody kills it. */
+static void earlier_epoch(struct kunit *test)
+{
+	struct omerta_key *key;
+	bool activated;
+	u64 counter;
+
+	KUNIT_ASSERT_EQ(test, install(1, OMERTA_ACTIVATION_NOW), 0);
+	KUNIT_ASSERT_EQ(test, install(2, OMERTA_ACTIVATION_MANUAL), 0);
+	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
+	key = key_of(test, 2);
+	KUNIT_EXPECT_TRUE(test, omerta_key_opens(key));
+	atomic_inc(&omerta_keys_epoch);
+	KUNIT_EXPECT_FALSE(test, omerta_key_opens(key));
+	KUNIT_EXPECT_EQ(test, commit(key, 0, &activated), OMERTA_FRESH_NOT);
+	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
+	KUNIT_EXPECT_EQ(test, key_of(test, 1)->limit, OMERTA_KEY_LIMIT_VM_FORK);
+	KUNIT_EXPECT_EQ(test, install(3, OMERTA_ACTIVATION_NOW), -ESTALE);
+	KUNIT_EXPECT_EQ(test, fix.claims, 2);
+	epoch = atomic_read(&omerta_keys_epoch);
+	KUNIT_EXPECT_EQ(test, install(3, OMERTA_ACTIVATION_NOW), 0);
+	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
+}
+
 static struct kunit_case keys_cases[] = {
 	KUNIT_CASE(every_transition),
 	KUNIT_CASE(activation_retires),
@@ -618,6 +646,7 @@ static struct kunit_case keys_cases[] = {
 	KUNIT_CASE(secrets_wiped),
 	KUNIT_CASE(room_for_keys),
 	KUNIT_CASE(refused_installs),
+	KUNIT_CASE(earlier_epoch),
 	{}
 };
 

@@ -160,7 +160,8 @@ static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
 	peer->tries++;
 	peer->retry_at = now + OM_AGENT_RETRY_MS +
 			 randombytes_uniform(OM_AGENT_JITTER_MS);
-	if (!next_time(agent, time))
+	if (!next_time(agent, time) ||
+	    !agent->ops->epoch(agent->ctx, &peer->sent_epoch))
 		return;
 	peer->sent_id = new_id(agent, now);
 	len = om_hs_initiate(&peer->noise, &agent->host, &peer->hs, time,
@@ -182,12 +183,14 @@ static void want(struct om_agent *agent, struct om_agent_peer *peer, uint64_t no
 }
 
 static bool install(struct om_agent *agent, const struct om_agent_peer *peer,
-		    uint32_t local_id, bool initiator, struct om_hs_keys *keys)
+		    uint32_t local_id, bool initiator, int64_t epoch,
+		    struct om_hs_keys *keys)
 {
 	struct om_agent_key key = {
 		.peer_id = peer->id,
 		.local_id = local_id,
 		.initiator = initiator,
+		.epoch = epoch,
 		.soft_s = initiator ? OM_AGENT_SOFT_S -
 				randombytes_uniform(OM_AGENT_SOFT_JITTER_S) :
 			  OM_AGENT_LATE_S,
@@ -212,7 +215,7 @@ static void on_response(struct om_agent *agent, const uint8_t *msg, size_t len)
 			continue;
 		if (om_hs_read_response(&peer->noise, &peer->hs, msg, len, &keys)) {
 			stop_trying(peer);
-			install(agent, peer, id, true, &keys);
+			install(agent, peer, id, true, peer->sent_epoch, &keys);
 		}
 		return;
 	}
@@ -259,8 +262,11 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 	uint32_t id = new_id(agent, now);
 	uint8_t msg[OM_HS_LEN_MAX];
 	struct om_hs_keys keys;
+	int64_t epoch;
 	size_t len;
 
+	if (!agent->ops->epoch(agent->ctx, &epoch))
+		return;
 	len = om_hs_respond(noise, &peer->hs, offer, id, now, msg, &keys);
 	if (!len)
 		return;
@@ -268,7 +274,7 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 	peer->hold_until = now + OM_AGENT_HOLD_MS;
 	forget_offer(agent, peer);
 	/* Before the other end can use it */
-	if (!install(agent, peer, id, false, &keys))
+	if (!install(agent, peer, id, false, epoch, &keys))
 		return;
 	peer->offered[OM_AGENT_OFFERED - 1] = id;
 	agent->ops->send_source(agent->ctx, from, msg, len);

@@ -44,6 +44,7 @@ struct om_agent_key {
 	uint32_t peer_id;
 	uint32_t local_id;
 	bool initiator;			/* activate at once, not on the first record */
+	int64_t epoch;			/* in which the handshake began */
 	uint32_t soft_s;
 	struct om_hs_keys keys;
 };
@@ -56,6 +57,8 @@ struct om_agent_ops {
 			    const uint8_t *msg, size_t len);
 	bool (*install)(void *ctx, const struct om_agent_key *key);
 	void (*forget)(void *ctx, uint32_t peer_id, uint32_t local_id);
+	/* Another one once the machine was cloned. False: it cannot be told */
+	bool (*epoch)(void *ctx, int64_t *epoch);
 	/* TAI64N of now */
 	void (*clock)(void *ctx, uint8_t time[OM_HS_TIME]);
 	/* A peer's latest time, or our own (peer NULL), is to survive us. False: no */
@@ -76,6 +79,7 @@ struct om_agent_peer {
 	struct om_noise noise;		/* while @sent */
 	bool sent;			/* the latest of them, to be answered */
 	uint32_t sent_id;
+	int64_t sent_epoch;		/* before it was made */
 	uint64_t retry_at;
 	uint64_t give_up_at;
 	bool wanted;			/* a key, once @hold_until is over */

@@ -124,6 +124,10 @@ static bool install(void *ctx, const struct om_agent_key *key)
 	if (!om_peers_get(d, key->peer_id, &peer))
 		return false;
 	om_secret_lock(&req, sizeof(req));
+	if (key->epoch >= 0) {
+		req.has |= OM_BIT(OMERTA_A_KEY_EPOCH);
+		req.epoch = (uint32_t)key->epoch;
+	}
 	strncpy(req.ifname, d->ifname, sizeof(req.ifname) - 1);
 	memcpy(req.rx_secret, key->keys.rx, sizeof(req.rx_secret));
 	memcpy(req.tx_secret, key->keys.tx, sizeof(req.tx_secret));
@@ -142,6 +146,24 @@ static bool install(void *ctx, const struct om_agent_key *key)
 		return true;
 	om_peers_delete_key(d, key->peer_id, key->local_id);
 	return false;
+}
+
+static bool epoch(void *ctx, int64_t *epoch)
+{
+	struct om_daemon *d = ctx;
+	struct om_device ref, dev;
+
+	om_device_ref(&ref, d->ifname);
+	if (om_nl_get(d->nl, OMERTA_CMD_DEVICE_GET, &om_device_object, &ref, &dev,
+		      &d->err)) {
+		note(d);
+		return false;
+	}
+	/* An older module has none. */
+	*epoch = -1;
+	if (dev.has & OM_BIT(OMERTA_A_DEVICE_EPOCH))
+		*epoch = dev.epoch;
+	return true;
 }
 
 static void forget(void *ctx, uint32_t peer_id, uint32_t local_id)
@@ -195,6 +217,7 @@ static const struct om_agent_ops ops = {
 	.send_source = send_source,
 	.install = install,
 	.forget = forget,
+	.epoch = epoch,
 	.clock = put_clock,
 	.remember = remember,
 	.unknown = unknown,

@@ -73,6 +73,7 @@ static const struct om_opt key_add_opts[] = {
 	{ "soft-bytes", FIELD(KEY, SOFT_BYTES) },
 	{ "hard-records", FIELD(KEY, HARD_RECORDS) },
 	{ "hard-bytes", FIELD(KEY, HARD_BYTES) },
+	{ "epoch", FIELD(KEY, EPOCH) },
 	{ 0 }
 };
 
@@ -131,7 +132,7 @@ static int help(struct om_ctx *ctx, struct om_args *args);
 #define PEER_USAGE \
 	"[name S] [public-key BASE64|none] [endpoint HOST:PORT] [allowed-ips LIST|@FILE] [keepalive SECS|off]"
 #define LIMITS_USAGE \
-	"[activate manual|now|on-first-record] [seal-time S] [open-time S] [soft-time S] [soft-records N] [soft-bytes N] [hard-records N] [hard-bytes N]"
+	"[activate manual|now|on-first-record] [seal-time S] [open-time S] [soft-time S] [soft-records N] [soft-bytes N] [hard-records N] [hard-bytes N] [epoch N]"
 
 #define BENCH_WORK_USAGE \
 	"[engine NAME] [chunk-size N] [bytes N] [direction seal|open|both]"

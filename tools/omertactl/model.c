@@ -119,6 +119,7 @@ static const struct om_field device_fields[] = {
 	  OM_U32, OM_DEC, .min = 1, .max = 1000000,
 	  .conf = "ControlSourceRate"),
 	D(CONTROL_BOUND, "control-bound", control_bound, OM_FLAG, OM_DEC),
+	D(EPOCH, "epoch", epoch, OM_U32, OM_DEC, .json_only = true),
 };
 
 static const struct om_field prefix_fields[] = {
@@ -197,6 +198,7 @@ static const struct om_field key_fields[] = {
 	K(TX_BYTES, "tx-bytes", tx_bytes, OM_UINT, OM_DEC),
 	K(AUTH_FAILURES, "auth-failures", auth_failures, OM_UINT, OM_DEC),
 	K(REPLAYS, "replays", replays, OM_UINT, OM_DEC),
+	K(EPOCH, "epoch", epoch, OM_U32, OM_DEC),
 };
 
 static const struct om_field control_fields[] = {

@@ -110,6 +110,7 @@ struct om_device {
 	uint32_t control_rate;
 	uint32_t control_source_rate;
 	uint8_t control_bound;
+	uint32_t epoch;
 };
 
 struct om_prefix {
@@ -172,6 +173,7 @@ struct om_key {
 	uint64_t tx_bytes;
 	uint64_t auth_failures;
 	uint64_t replays;
+	uint32_t epoch;
 };
 
 /* A control datagram */

@@ -65,6 +65,13 @@ static void forget(void *ctx, uint32_t peer_id, uint32_t local_id)
 	(void)local_id;
 }
 
+static bool epoch(void *ctx, int64_t *epoch)
+{
+	(void)ctx;
+	*epoch = 0;
+	return true;
+}
+
 static void put_clock(void *ctx, uint8_t time[OM_HS_TIME])
 {
 	(void)ctx;
@@ -91,6 +98,7 @@ static const struct om_agent_ops ops = {
 	.send_source = send_source,
 	.install = install,
 	.forget = forget,
+	.epoch = epoch,
 	.clock = put_clock,
 	.remember = remember,
 	.unknown = unknown,

@@ -34,6 +34,8 @@ struct end {
 	struct om_agent_source where;	/* of the other end, as known */
 	uint8_t remembered[OM_HS_TIME], own[OM_HS_TIME];
 	int64_t clock;			/* seconds that it is wrong by */
+	int64_t epoch;
+	bool cloned_soon;		/* right after the next question */
 	uint64_t sent, got, waited, needed_at;
 };
 
@@ -138,7 +140,7 @@ static bool install(void *ctx, const struct om_agent_key *k)
 	struct end *e = ctx;
 	struct key *key;
 
-	if (e->keys == KEYS)
+	if (e->keys == KEYS || k->epoch != e->epoch)
 		return false;
 	key = &e->key[e->keys++];
 	*key = (struct key){ .k = *k, .at = w.now };
@@ -161,6 +163,16 @@ static void forget(void *ctx, uint32_t peer_id, uint32_t local_id)
 			delete(e, i);
 			return;
 		}
+}
+
+static bool epoch(void *ctx, int64_t *epoch)
+{
+	struct end *e = ctx;
+
+	*epoch = e->epoch;
+	e->epoch += e->cloned_soon;
+	e->cloned_soon = false;
+	return true;
 }
 
 static void put_clock(void *ctx, uint8_t time[OM_HS_TIME])
@@ -193,6 +205,7 @@ static const struct om_agent_ops ops = {
 	.send_source = send_source,
 	.install = install,
 	.forget = forget,
+	.epoch = epoch,
 	.clock = put_clock,
 	.remember = remember,
 	.unknown = unknown,
@@ -429,6 +442,30 @@ static void simultaneous(void)
 	tear_down();
 }
 
+/* An end's machine is cloned in the middle: a clone has what the key is made of, too. */
+static void cloned(void)
+{
+	for (int n = 0; n < 2; n++) {
+		set_up();
+		w.quiet = true;
+		tell(&w.end[A], OM_AGENT_KEY_NEEDED, 0);
+		w.end[B].cloned_soon = n == B;
+		w.now += STEP_MS;
+		deliver();
+		w.end[A].epoch += n == A;
+		w.now += STEP_MS;
+		deliver();
+		unit_ok(!w.end[n].installed && w.sent == (n == B ? 1 : 2),
+			"agent: cloned in a handshake", "%d: %s", n, counts());
+		w.quiet = false;
+		run(20);
+		unit_ok(active(&w.end[A]) && active(&w.end[B]) &&
+			w.end[A].sent == w.end[B].got,
+			"agent: and makes another", "%d: %s", n, counts());
+		tear_down();
+	}
+}
+
 /* Either end goes elsewhere while neither has a key, and both want one. */
 static void moved(void)
 {
@@ -590,6 +627,7 @@ void test_agent(void)
 {
 	rekeying();
 	simultaneous();
+	cloned();
 	moved();
 	restarted();
 	clocks();
