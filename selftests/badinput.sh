@@ -198,12 +198,13 @@ table() {
 	2|EINVAL tx-secret is all zeros|raw key-new ifname=str:o0 peer-id=u32:1 local-id=u32:5 remote-id=u32:6 rx-secret=file:s5 tx-secret=file:zero
 	2|EINVAL are the same|raw key-new ifname=str:o0 peer-id=u32:1 local-id=u32:5 remote-id=u32:6 rx-secret=file:s5 tx-secret=file:s5
 	2|ERANGE out of range|raw key-new ifname=str:o0 peer-id=u32:1 local-id=u32:5 remote-id=u32:6 rx-secret=file:s5 tx-secret=file:s6 activation=u32:3
+	2|ESTALE the machine was cloned since|raw key-new ifname=str:o0 peer-id=u32:1 local-id=u32:5 remote-id=u32:6 rx-secret=file:s5 tx-secret=file:s6 epoch=u32:77
 	2|ERANGE out of range|raw key-new ifname=str:o0 peer-id=u32:1 local-id=u32:5 remote-id=u32:6 rx-secret=file:s5 tx-secret=file:s6 hard-bytes=u64:0
 	2|EINVAL invalid attribute length|raw key-new ifname=str:o0 peer-id=u32:1 local-id=u32:5 remote-id=u32:6 rx-secret=file:s5 tx-secret=file:s6 hard-bytes=u16:1
 	2|ERANGE hard-records|raw key-new ifname=str:o0 peer-id=u32:1 local-id=u32:5 remote-id=u32:6 rx-secret=file:s5 tx-secret=file:s6 hard-records=u64:72057594037862401
 	2|EINVAL seal-time must be set|raw key-new ifname=str:o0 peer-id=u32:1 local-id=u32:5 remote-id=u32:6 rx-secret=file:s5 tx-secret=file:s6 open-time=u32:60
 	2|EINVAL not exceed open-time|raw key-new ifname=str:o0 peer-id=u32:1 local-id=u32:5 remote-id=u32:6 rx-secret=file:s5 tx-secret=file:s6 open-time=u32:60 seal-time=u32:61
-	2|EINVAL Unknown attribute|raw key-new ifname=str:o0 peer-id=u32:1 local-id=u32:5 remote-id=u32:6 rx-secret=file:s5 tx-secret=file:s6 state=u32:1
+	2|EINVAL Unsupported attribute|raw key-new ifname=str:o0 peer-id=u32:1 local-id=u32:5 remote-id=u32:6 rx-secret=file:s5 tx-secret=file:s6 state=u32:1
 	1|rx-key-file|omertactl key add o0 peer 1 local-id 5 remote-id 6 rx-key-file zero tx-key-file s6
 	1|tx-key-file|omertactl key add o0 peer 1 local-id 5 remote-id 6 rx-key-file s5 tx-key-file zero
 	1|key-file|omertactl key add o0 peer 1 local-id 5 remote-id 6 rx-key-file s5 tx-key-file s5
