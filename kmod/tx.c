@@ -24,8 +24,9 @@
 /* Packets that may wait for a key or a route, and for how long. */
 #define STAGE_LEN	128
 #define STAGE_BYTES	SZ_1M
-/* Of all peers, whose senders' sockets limit nothing any more */
+/* Of all peers, whose senders' sockets limit nothing any more, but for one such packet */
 #define STAGE_BYTES_ALL	SZ_16M
+#define STAGE_BYTES_ANY	SZ_4K
 #define STAGE_TIME	(5 * HZ)
 
 static u8 outer_ecn(const struct sk_buff *skb)
@@ -200,6 +201,15 @@ static void seal(struct omerta_tunnel *tun, struct omerta_jobs *jobs)
 			omerta_tunnel_split(tun, jobs->bytes, n));
 }
 
+static bool stage_has_room(const struct omerta_peer *peer, const struct sk_buff *skb)
+{
+	if (skb_queue_len(&peer->stage) >= STAGE_LEN || peer->stage_bytes > STAGE_BYTES)
+		return false;
+	if (likely(atomic_read(&peer->tun->stage_bytes) <= STAGE_BYTES_ALL))
+		return true;
+	return skb_queue_empty(&peer->stage) && skb->truesize <= STAGE_BYTES_ANY;
+}
+
 /* Let a packet wait; false if there is no room. */
 static bool stage_wait(struct omerta_peer *peer, struct sk_buff *skb)
 {
@@ -207,15 +217,14 @@ static bool stage_wait(struct omerta_peer *peer, struct sk_buff *skb)
 
 	if (skb_queue_empty(&peer->stage))
 		peer->stage_since = jiffies;
-	if (skb_queue_len(&peer->stage) >= STAGE_LEN ||
-	    peer->stage_bytes > STAGE_BYTES ||
-	    atomic_read(&peer->tun->stage_bytes) > STAGE_BYTES_ALL)
+	/* Also if it does not: to ask for a key again some day */
+	omerta_peer_due(peer, jiffies + HZ);
+	if (!stage_has_room(peer, skb))
 		return false;
 	/* Whoever counts what is on its way shall not wait for it. */
 	skb_orphan(skb);
 	skb_dst_force(skb);
 	omerta_peer_stage(peer, skb, false);
-	omerta_peer_due(peer, jiffies + HZ);
 	return true;
 }
 
@@ -401,12 +410,11 @@ void omerta_tx_retry(struct omerta_peer *peer)
 
 	__skb_queue_head_init(&old);
 	spin_lock_bh(&peer->tx_lock);
-	if (!skb_queue_empty(&peer->stage)) {
-		if (time_before(jiffies, peer->stage_since + STAGE_TIME))
-			omerta_peer_due(peer, jiffies + HZ);
-		else
-			omerta_peer_unstage_all(peer, &old);
-	}
+	if (!skb_queue_empty(&peer->stage) &&
+	    time_before(jiffies, peer->stage_since + STAGE_TIME))
+		omerta_peer_due(peer, jiffies + HZ);
+	else
+		omerta_peer_unstage_all(peer, &old);
 	why = peer->stage_why;
 	spin_unlock_bh(&peer->tx_lock);
 
