@@ -184,14 +184,15 @@ static void offer_runs(struct omerta_pool *pool, struct omerta_job *job,
 		       unsigned int n_runs)
 {
 	/* From here on, lest all devices choose the same few. */
-	unsigned int self = raw_smp_processor_id(), cpu = self;
+	unsigned int self = raw_smp_processor_id();
+	unsigned int first = next_cpu(pool, self), cpu = first;
 
 	job_split(job, n_runs);
-	while (--n_runs) {
-		cpu = next_cpu(pool, cpu);
-		if (cpu == self)
-			return;
+	while (--n_runs && cpu != self) {
 		offer(pool, cpu, job);
+		cpu = next_cpu(pool, cpu);
+		if (cpu == first)
+			return;
 	}
 }
 
@@ -264,8 +265,13 @@ void omerta_pool_run(struct omerta_pool *pool, struct omerta_jobs *jobs,
  */
 void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus)
 {
+	unsigned int cpu, n = 0;
+
 	cpumask_copy(pool->cpus, cpus);
-	WRITE_ONCE(pool->n_cpus, cpumask_weight(cpus));
+	for_each_cpu(cpu, cpus)
+		n += housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN);
+	/* Who is isolated works alone. */
+	WRITE_ONCE(pool->n_cpus, max(n, 1U));
 }
 
 static void free_rings(struct omerta_pool *pool)
@@ -288,18 +294,18 @@ int omerta_pool_init(struct omerta_pool *pool, const char *name)
 {
 	int cpu;
 
-	if (!zalloc_cpumask_var(&pool->cpus, GFP_KERNEL))
+	if (!zalloc_cpumask_var(&pool->cpus, GFP_KERNEL_ACCOUNT))
 		return -ENOMEM;
 	omerta_pool_set_cpus(pool, cpu_possible_mask);
 
-	pool->workers = alloc_percpu(struct omerta_worker);
+	pool->workers = alloc_percpu_gfp(struct omerta_worker, GFP_KERNEL_ACCOUNT);
 	if (!pool->workers)
 		goto err_cpus;
 	for_each_possible_cpu(cpu) {
 		struct omerta_worker *worker = per_cpu_ptr(pool->workers, cpu);
 
 		INIT_WORK(&worker->work, worker_work);
-		if (ptr_ring_init(&worker->ring, RING_SIZE, GFP_KERNEL))
+		if (ptr_ring_init(&worker->ring, RING_SIZE, GFP_KERNEL_ACCOUNT))
 			goto err_rings;
 	}
 	pool->wq = alloc_workqueue("omerta-%s", WQ_CPU_INTENSIVE |

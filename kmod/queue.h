@@ -67,7 +67,7 @@ struct omerta_worker {
  * @workers: per CPU
  * @cpus: which CPUs may be used; replaced under the device's lock and read
  *	  without, so that for a moment both masks may count
- * @n_cpus: number of @cpus
+ * @n_cpus: number of @cpus that are there for others
  */
 struct omerta_pool {
 	struct workqueue_struct *wq;

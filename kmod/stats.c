@@ -40,12 +40,12 @@ static const enum skb_drop_reason core_reason[OMERTA_DROPS] = {
 
 struct omerta_drops __percpu *omerta_drops_alloc(void)
 {
-	return netdev_alloc_pcpu_stats(struct omerta_drops);
+	return __netdev_alloc_pcpu_stats(struct omerta_drops, GFP_KERNEL_ACCOUNT);
 }
 
 struct omerta_peer_stats __percpu *omerta_peer_stats_alloc(void)
 {
-	return netdev_alloc_pcpu_stats(struct omerta_peer_stats);
+	return __netdev_alloc_pcpu_stats(struct omerta_peer_stats, GFP_KERNEL_ACCOUNT);
 }
 
 /**

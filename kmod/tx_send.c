@@ -2,6 +2,8 @@
 /*
  * Sending what is sealed, in the order in which it was staged.
  */
+#include <linux/sched/isolation.h>
+
 #include "compat.h"
 #include "tx.h"
 #include "tx_burst.h"
@@ -73,6 +75,15 @@ static bool head_sealed(struct omerta_peer *peer)
 	return sealed;
 }
 
+/* Not on a CPU that is isolated, which may never come to it. */
+static int work_cpu(void)
+{
+	int cpu = raw_smp_processor_id();
+
+	return housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN) ?
+	       cpu : housekeeping_any_cpu(HK_TYPE_DOMAIN);
+}
+
 /*
  * Send a batch of what is sealed, in order. One CPU at a time: another that
  * comes meanwhile leaves its burst to the one at work, which therefore looks
@@ -95,7 +106,7 @@ static void send_sealed(struct omerta_peer *peer, bool worker)
 	smp_mb__after_atomic();
 
 	if (head_sealed(peer) && omerta_peer_get(peer) &&
-	    !queue_work(peer->tun->pool.wq, &peer->tx_work))
+	    !queue_work_on(work_cpu(), peer->tun->pool.wq, &peer->tx_work))
 		omerta_peer_put(peer);
 }
 
