@@ -205,7 +205,10 @@ static int add_binding(struct omerta_tunnel *tun, struct omerta_binding *b,
 		NL_SET_ERR_MSG(extack, "this socket takes the device's control datagrams already");
 		return -EALREADY;
 	}
-	if (old) {
+	/* One of a namespace that the device has left gets nothing. */
+	if (old && !net_eq(sock_net(old->sk), dev_net(tun->dev))) {
+		drop_binding(old);
+	} else if (old) {
 		NL_SET_ERR_MSG(extack, "another socket takes them: is a key agent running?");
 		return -EBUSY;
 	}

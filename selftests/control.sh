@@ -181,6 +181,14 @@ test_moved_away() {
 	on a ip link set omr0 up
 	is ok tell b send 192.0.2.1 51900 "${MAGIC}20"
 	is "192.0.2.2 51900 192.0.2.1 to_b 2 ${MAGIC}20" tell a recv 1
+	# Nor does it keep others out who are where the device is.
+	on a ip link set omr0 netns omt-c
+	on c ip link set omr0 up
+	control c
+	is ok tell c bind
+	is ok tell b send 192.0.2.1 51900 "${MAGIC}21"
+	# The outer interface is not where c is.
+	await is 1 tell c drain
 }
 
 test_refusals() {
