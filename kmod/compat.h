@@ -269,10 +269,16 @@ static inline struct net *omerta_genl_info_net(const struct genl_info *info)
 		    &omerta_nl_family, 0, (info)->genlhdr->cmd)
 #endif
 
+/* Before 6.9 a dump goes on only if it tells its length. */
+static inline int omerta_dumped(const struct sk_buff *skb, int err)
+{
+	return err == -EMSGSIZE && skb->len ? skb->len : err;
+}
+
 #ifndef OMERTA_HAVE_GENL_SPLIT_OPS
 /*
  * The op table has an entry for each way of a command; these kernels want one
- * for both, with one policy, and a full message of a dump told by its length.
+ * for both, with one policy, and any message of a dump told by its length.
  */
 #define genl_split_ops	genl_ops
 #define split_ops	ops
@@ -295,7 +301,7 @@ static inline int omerta_dumpit(struct sk_buff *skb,
 	const struct genlmsghdr *hdr = nlmsg_data(cb->nlh);
 	int err = omerta_dumpits()[hdr->cmd](skb, cb);
 
-	return !err || err == -EMSGSIZE ? skb->len : err;
+	return err ?: skb->len;
 }
 
 static inline int omerta_genl_register(struct genl_family *family)

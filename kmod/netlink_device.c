@@ -217,7 +217,9 @@ int omerta_nl_device_new_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		goto err_msg;
 	genlmsg_end(msg, hdr);
-	return genlmsg_reply(msg, info);
+	/* The device is there, whether its maker reads that or not. */
+	genlmsg_reply(msg, info);
+	return 0;
 
 err_msg:
 	nlmsg_free(msg);
@@ -374,5 +376,5 @@ int omerta_nl_device_get_dumpit(struct sk_buff *skb,
 			break;
 	}
 	rtnl_unlock();
-	return err;
+	return omerta_dumped(skb, err);
 }

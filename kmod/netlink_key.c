@@ -297,5 +297,5 @@ int omerta_nl_key_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 		ctx->skip = 0;
 	}
 	omerta_nl_tunnel_put(&ref);
-	return err;
+	return omerta_dumped(skb, err);
 }

@@ -443,7 +443,7 @@ int omerta_nl_peer_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 		ctx->next = id + 1;
 	}
 	omerta_nl_tunnel_put(&ref);
-	return err;
+	return omerta_dumped(skb, err);
 }
 
 static int dump_prefix(struct sk_buff *skb, struct netlink_callback *cb,
@@ -511,5 +511,5 @@ int omerta_nl_allowed_ip_get_dumpit(struct sk_buff *skb,
 		ctx->going = true;
 	}
 	omerta_nl_tunnel_put(&ref);
-	return err;
+	return omerta_dumped(skb, err);
 }
