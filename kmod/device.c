@@ -531,7 +531,8 @@ static int pm_notify(struct notifier_block *nb, unsigned long action,
 	case PM_POST_RESTORE:
 		/* What the image had of secrets to be may be there again some day. */
 		atomic_inc(&omerta_keys_epoch);
-		WRITE_ONCE(omerta_keys_frozen, false);
+		/* Pairs with omerta_keyring_install(). */
+		smp_store_release(&omerta_keys_frozen, false);
 		break;
 	case PM_POST_SUSPEND:
 		/* Timers stood still while keys grew old. */

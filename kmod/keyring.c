@@ -184,7 +184,8 @@ int omerta_keyring_install(struct omerta_keyring *ring,
 	err = check_config(config, extack);
 	if (err)
 		return err;
-	if (READ_ONCE(omerta_keys_frozen)) {
+	/* Pairs with the end of hibernation. */
+	if (smp_load_acquire(&omerta_keys_frozen)) {
 		NL_SET_ERR_MSG(extack, "hibernation is under way; install a key afterwards");
 		return -EBUSY;
 	}
