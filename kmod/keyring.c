@@ -21,10 +21,10 @@ const struct rhashtable_params omerta_key_params = {
 	.automatic_shrinking = true,
 };
 
-bool omerta_keys_frozen;
+bool omerta_keys_frozen __read_mostly;
 
 /* Keys of another neither seal nor open, before anybody gets round to killing them. */
-atomic_t omerta_keys_epoch;
+atomic_t omerta_keys_epoch __read_mostly;
 
 /**
  * omerta_keyring_init() - make an empty ring
