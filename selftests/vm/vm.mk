@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-uml check-package uml check-ciphers bench-tunnel bench-chunk bench-report bench-perf style
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-uml check-package uml check-ciphers check-model bench-tunnel bench-chunk bench-report bench-perf style
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -48,6 +48,10 @@ check-uml:
 # The engine in user space: constant time, and strange lists for FUZZ_TIME seconds
 check-ciphers:
 	@selftests/ciphers.sh
+
+# Attacks on the handshake, in theory; wants verifpal
+check-model:
+	@selftests/model/check.py
 
 # Against WireGuard
 bench-tunnel:
