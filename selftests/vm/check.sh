@@ -5,7 +5,8 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-# Kernels to test with, as KERNEL-ARCH, with ":core" for a choice of the tests.
+# Kernels to test with, as KERNEL-ARCH, with ":core" for a choice of the tests or
+# another of run_all.sh's sets.
 CELLS=${CELLS:-${KERNEL:-6.12}-${ARCH_DEB:-amd64}}
 OUT=${OUT:-$CACHE/check}
 # Emulated machines that run side by side. With more than one all are slower, as tests
@@ -95,7 +96,7 @@ suspend_test() {
 		return
 	fi
 	"$VM_DIR/run.sh" -k "$1" -a "$2" -s -t 900 -o "$OUT/suspend-$1" -- \
-		"./suspend.sh ${3:+40}"
+		"./suspend.sh $([[ $3 != core ]] || echo 40)"
 }
 
 cell() {
@@ -106,12 +107,14 @@ cell() {
 	[[ $arch != arm64 ]] || "$VM_DIR/deps.sh" arm64
 	"$VM_DIR/kernel.sh" "$kernel" "$arch"
 	"$VM_DIR/rootfs.sh" "$arch" >/dev/null
-	stage "build-$kernel-$arch" build "$kernel" "$arch"
+	[[ " ${stages[*]} " == *" build-$kernel-$arch "* ]] ||
+		stage "build-$kernel-$arch" build "$kernel" "$arch"
 	if [[ $kernel == uml ]]; then
 		guest_in_parts "$kernel" "$arch"
 	else
-		start_in_turn "guest-$kernel-$arch" guest_tests "$kernel" "$arch" ${set:+"$set"}
-		booted+=("$kernel $arch $set")
+		start_in_turn "guest-$kernel-$arch${set:+-$set}" \
+			guest_tests "$kernel" "$arch" ${set:+"$set"}
+		booted[$kernel $arch]=$set
 	fi
 }
 
@@ -126,9 +129,11 @@ guest_in_parts() {
 	follow_all
 }
 
-# Stages that run beside what goes on: names, and their processes by name
+# Stages that were started and not yet shown: names, and their processes by name
 running=()
 declare -A pid
+# Sets of tests by machine that had them, "KERNEL ARCH"
+declare -A booted
 
 # The status is the last line.
 beside() {
@@ -140,7 +145,6 @@ beside() {
 
 # start NAME COMMAND...
 start() {
-	echo "# stage $1 begins"
 	beside "${@:2}" >"$OUT/$1.beside" 2>&1 </dev/null &
 	pid[$1]=$!
 	running+=("$1")
@@ -148,25 +152,29 @@ start() {
 	trap "kill ${pid[*]} 2>/dev/null || :" EXIT
 }
 
-# start_in_turn NAME COMMAND...: when there is room for it
+# start_in_turn NAME COMMAND...: begins when there is room for it
 start_in_turn() {
-	((${#running[@]} < JOBS)) || follow_next
-	start "$@"
+	start "$1" in_turn "${@:2}"
 }
 
-# follow_next: the oldest of them as a stage, from its beginning to its end
-follow_next() {
-	local name=${running[0]}
+in_turn() {
+	local rc=0
 
-	running=("${running[@]:1}")
-	stage "$name" follow "$name"
-	unset "pid[$name]"
+	read -rn 1 -u "$turns" _
+	"$@" || rc=$?
+	printf ' ' >&"$turns"
+	return "$rc"
 }
 
+# As stages, one after the other, each from its beginning to its end
 follow_all() {
-	while ((${#running[@]})); do
-		follow_next
+	local name
+
+	for name in "${running[@]}"; do
+		stage "$name" follow "$name"
+		unset "pid[$name]"
 	done
+	running=()
 	trap - EXIT
 }
 
@@ -188,8 +196,9 @@ host_stages() {
 own_machines() {
 	local machine kernel arch set
 
-	for machine in "${booted[@]}"; do
-		read -r kernel arch set <<<"$machine"
+	for machine in "${!booted[@]}"; do
+		read -r kernel arch <<<"$machine"
+		set=${booted[$machine]}
 		start_in_turn "clone-$kernel-$arch" clone_test "$kernel" "$arch"
 		start_in_turn "suspend-$kernel-$arch" suspend_test "$kernel" "$arch" "$set"
 	done
@@ -199,8 +208,11 @@ own_machines() {
 main() {
 	local cell
 
-	stages=() booted=()
+	stages=()
 	take_lock "$OUT/lock"
+	# A byte for each machine that may still start
+	exec {turns}<> <(:)
+	printf "%${JOBS}s" >&"$turns"
 	"$VM_DIR/deps.sh"
 	[[ -n ${GUEST_ONLY:-} ]] || host_stages
 	for cell in $CELLS; do
