@@ -50,7 +50,9 @@ fuzz_agent() {
 }
 
 fuzz_config() {
-	fuzz "$tool/build/fuzz" fuzz_config 600 -seed_inputs="$tool/tests/fuzz_config.seed"
+	# Mistakes are told on standard error, all of them.
+	fuzz "$tool/build/fuzz" fuzz_config 600 -seed_inputs="$tool/tests/fuzz_config.seed" \
+		-close_fd_mask=2
 }
 
 main() {

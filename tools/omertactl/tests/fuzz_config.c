@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Configuration files of a fuzzer: what is refused is refused with a place, and what is
- * taken can be used. Files that they name are not read, names not looked up.
+ * taken can be used; "check" takes nothing else. Names are not looked up.
  */
 #include "../config.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	return sodium_init();
+}
 
 static void check_error(const struct om_err *err, const char *path)
 {
@@ -46,12 +56,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct om_config conf;
 	struct om_err err;
 	char path[40];
+	bool good;
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+	/* Others could read its secrets. */
+	if (fd < 0 || fchmod(fd, 0600) || write(fd, data, size) != (ssize_t)size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	good = !om_config_check(path, &err);
 	if (om_config_read(path, OM_CONFIG_NO_NAMES, &conf, &err)) {
 		check_error(&err, path);
+		if (good)
+			abort();
 	} else {
 		if (conf.peers.n != conf.peer_conf.n)
 			abort();
