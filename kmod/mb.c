@@ -223,15 +223,14 @@ static u32 open_with(const struct omerta_engine *isa, const struct omerta_chunk 
 	return good;
 }
 
-#define CHECK_LEN	700
-#define CHECK_LISTS	1000
+#define CHECK_LISTS	2000
 
 /**
  * struct check - the self-test of an instruction set
  * @rnd: what its lists are made by
  * @secret: of the list
  * @list: chunks at work
- * @plain: their plaintexts
+ * @plain: their plaintexts, one behind the other
  * @sealed: the same, sealed
  * @want: as the library does it, or what has to stay as it is
  */
@@ -239,28 +238,42 @@ struct check {
 	struct rnd_state rnd;
 	u8 secret[OMERTA_SECRET_LEN];
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
-	u8 plain[OMERTA_CHUNK_LIST][CHECK_LEN];
-	u8 sealed[OMERTA_CHUNK_LIST][CHECK_LEN + OMERTA_TAG_LEN];
-	u8 want[CHECK_LEN + OMERTA_TAG_LEN];
+	u8 plain[GO_BYTES];
+	u8 sealed[GO_BYTES + OMERTA_CHUNK_LIST * OMERTA_TAG_LEN];
+	u8 want[LONG_CHUNK + OMERTA_TAG_LEN];
 };
+
+/* Half of them as in long records, few longer than those are */
+static u32 make_len(struct check *check)
+{
+	u32 random = prandom_u32_state(&check->rnd);
+
+	if (random & 1)
+		return OMERTA_CHUNK_MIN;
+	return (random >> 4) % (random & 14 ? 700 : LONG_CHUNK);
+}
 
 static unsigned int make_list(struct check *check)
 {
-	unsigned int i, n = 1 + prandom_u32_state(&check->rnd) % OMERTA_CHUNK_LIST;
+	unsigned int n = 1 + prandom_u32_state(&check->rnd) % OMERTA_CHUNK_LIST;
+	unsigned int i;
+	u32 at = 0;
 
 	prandom_bytes_state(&check->rnd, check->secret, sizeof(check->secret));
 	prandom_bytes_state(&check->rnd, check->plain, sizeof(check->plain));
 	for (i = 0; i < n; i++) {
 		struct omerta_chunk *c = &check->list[i];
-		u32 random = prandom_u32_state(&check->rnd);
 
-		c->plain = check->plain[i];
-		c->sealed = check->sealed[i];
-		c->len = random & 1 ? OMERTA_CHUNK_MIN :
-				      (random >> 1) % (CHECK_LEN + 1);
-		c->nonce = (u64)prandom_u32_state(&check->rnd) << 32 | random;
+		c->len = make_len(check);
+		if (at + c->len > sizeof(check->plain))
+			break;
+		c->plain = check->plain + at;
+		c->sealed = check->sealed + at + i * OMERTA_TAG_LEN;
+		c->nonce = (u64)prandom_u32_state(&check->rnd) << 32 |
+			   prandom_u32_state(&check->rnd);
+		at += c->len;
 	}
-	return n;
+	return i;
 }
 
 /* Whether a list's chunks are sealed as the library would */
@@ -285,20 +298,22 @@ static bool opens_well(const struct omerta_engine *isa, struct check *check, uns
 	unsigned int i, bad = prandom_u32_state(&check->rnd) % (2 * n);
 	u32 bit = prandom_u32_state(&check->rnd);
 	u32 want = omerta_chunk_all(n);
+	const u8 *plain = check->plain;
 
 	if (bad < n) {
-		u32 len = check->list[bad].len + OMERTA_TAG_LEN;
+		const struct omerta_chunk *c = &check->list[bad];
+		u32 len = c->len + OMERTA_TAG_LEN;
 
-		check->sealed[bad][(bit >> 3) % len] ^= 1 << (bit & 7);
-		memcpy(check->want, check->sealed[bad], len);
+		c->sealed[(bit >> 3) % len] ^= 1 << (bit & 7);
+		memcpy(check->want, c->sealed, len);
 		want &= ~BIT(bad);
 	}
 	for (i = 0; i < n; i++)
-		check->list[i].plain = check->sealed[i];
+		check->list[i].plain = check->list[i].sealed;
 	if (open_with(isa, check->list, n, check->secret) != want)
 		return false;
-	for (i = 0; i < n; i++)
-		if (memcmp(check->sealed[i], i == bad ? check->want : check->plain[i],
+	for (i = 0; i < n; plain += check->list[i++].len)
+		if (memcmp(check->list[i].sealed, i == bad ? check->want : plain,
 			   check->list[i].len))
 			return false;
 	return true;
