@@ -93,10 +93,11 @@ rate() {
 }
 
 case_udp-64() { rate "$1" 64; }
+# With 1400 none of the tunnels could send it in one piece.
 case_udp-1300() { rate "$1" 1300; }
 
-# loaded_trips ADDRESS STREAMS: beside so many bulk streams, through an outer link that
-# is the bottleneck and sends packet by packet
+# loaded_trips ADDRESS STREAMS BYTES COLUMN: beside so many bulk streams, through an
+# outer link that is the bottleneck and sends packet by packet
 loaded_trips() {
 	local server bulk
 
@@ -111,15 +112,18 @@ loaded_trips() {
 	bulk=$!
 	# The queues are full by then.
 	await more_than 4000000 outer_bytes
-	trips "$1" 64 2
+	trips "$1" "$3" "$4"
 	wait "$bulk"
 	wait "$server"
 	on a tc qdisc del dev "${LINK[a]}" root
 }
 
 # One is kept short by TCP itself, as the sender is on the same machine.
-case_trip-64-p99-loaded() { loaded_trips "$1" 1; }
-case_trip-64-p99-loaded-8() { loaded_trips "$1" 8; }
+case_trip-64-p50-loaded() { loaded_trips "$1" 1 64 1; }
+case_trip-64-p99-loaded() { loaded_trips "$1" 1 64 2; }
+case_trip-1024-p50-loaded() { loaded_trips "$1" 1 1024 1; }
+case_trip-1024-p99-loaded() { loaded_trips "$1" 1 1024 2; }
+case_trip-64-p99-loaded-8() { loaded_trips "$1" 8 64 2; }
 
 outer_bytes() {
 	on a tc -s -j qdisc show dev "${LINK[a]}" | jq '.[0].bytes'
