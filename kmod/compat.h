@@ -28,6 +28,11 @@
 /* The leaves, which are built in user space as well, want no more than that. */
 #ifdef __KERNEL__
 
+#include <linux/version.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "omerta wants Linux 6.1 or later"
+#endif
+
 #if defined(CONFIG_ARM64)
 #include <asm/cpufeature.h>
 #include <asm/neon.h>

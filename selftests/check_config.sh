@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Say which options a kernel lacks for omerta, by the names that can be set.
+# Say which options a kernel lacks for omerta, by the names that can be set, or that it
+# is too old.
 # Usage: check_config.sh KDIR
 set -euo pipefail
 
 kdir=${1:?usage: check_config.sh KDIR}
 config=$kdir/.config
+OLDEST=6.1
 [ -r "$config" ] || {
 	echo "check-config: no $config; install the kernel's headers or set KDIR=" >&2
 	exit 1
@@ -18,6 +20,11 @@ need() { # need OPTION WHAT-TO-SET
 	bad=1
 }
 
+version=$(sed -nE '/^# Linux\//{ s/^[^ ]* [^ ]* ([0-9.]+).*/\1/p; q }' "$config")
+sort -CV <<<"$OLDEST"$'\n'"$version" || {
+	echo "Linux $version is too old: omerta wants $OLDEST or later"
+	bad=1
+}
 need MODULES "set CONFIG_MODULES=y"
 need INET "set CONFIG_INET=y"
 need IPV6 "set CONFIG_IPV6=y"
