@@ -126,9 +126,9 @@ test_rejects_across() {
 
 	make_ns a
 	on a sysctl -q net.ipv4.icmp_ratelimit=0
-	# Of all namespaces, or of each
-	sysctl -q net.ipv4.icmp_msgs_per_sec=1000000
-	on a sysctl -eq net.ipv4.icmp_msgs_per_sec=1000000
+	# Of all namespaces, or of each; a refill is not more than the burst
+	sysctl -q net.ipv4.icmp_msgs_per_sec=1000000 net.ipv4.icmp_msgs_burst=1000000
+	on a sysctl -eq net.ipv4.icmp_msgs_per_sec=1000000 net.ipv4.icmp_msgs_burst=1000000
 	for i in 1 2; do
 		on a omertactl link add "omr$i"
 		on a ip addr add "10.$i.0.1/16" dev "omr$i"
