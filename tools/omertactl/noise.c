@@ -145,9 +145,6 @@ void om_noise_begin(struct om_noise *n, const void *prologue, size_t len,
 {
 	memset(n, 0, sizeof(*n));
 	n->fixed = *fixed;
-	do
-		randombytes_buf(n->fresh.secret, sizeof(n->fresh.secret));
-	while (!om_noise_public(&n->fresh));
 	crypto_hash_sha256(n->hash, (const uint8_t *)PROTOCOL,
 			   sizeof(PROTOCOL) - 1);
 	memcpy(n->chain, n->hash, sizeof(n->chain));
@@ -156,11 +153,22 @@ void om_noise_begin(struct om_noise *n, const void *prologue, size_t len,
 	memcpy(n->remote_fixed, responder, OM_NOISE_KEY);
 }
 
+/* Not sooner than it is sent: until then a clone of the machine makes another. */
+static void put_fresh(struct om_noise *n, uint8_t *out)
+{
+	if (sodium_is_zero(n->fresh.secret, sizeof(n->fresh.secret))) {
+		do
+			randombytes_buf(n->fresh.secret, sizeof(n->fresh.secret));
+		while (!om_noise_public(&n->fresh));
+	}
+	memcpy(out, n->fresh.public, OM_NOISE_KEY);
+	mix_fresh(n, n->fresh.public);
+}
+
 bool om_noise_write_1(struct om_noise *n, const uint8_t *payload, size_t len,
 		      uint8_t *out)
 {
-	memcpy(out, n->fresh.public, OM_NOISE_KEY);
-	mix_fresh(n, n->fresh.public);
+	put_fresh(n, out);
 	out += OM_NOISE_KEY;
 	if (!mix_dh(n, &n->fresh, n->remote_fixed))
 		return fail(n);
@@ -193,8 +201,7 @@ bool om_noise_read_1(struct om_noise *n, const uint8_t *in, size_t len,
 bool om_noise_write_2(struct om_noise *n, const uint8_t *psk,
 		      const uint8_t *payload, size_t len, uint8_t *out)
 {
-	memcpy(out, n->fresh.public, OM_NOISE_KEY);
-	mix_fresh(n, n->fresh.public);
+	put_fresh(n, out);
 	if (!mix_dh(n, &n->fresh, n->remote_fresh) ||
 	    !mix_dh(n, &n->fresh, n->remote_fixed))
 		return fail(n);

@@ -44,7 +44,7 @@ bool om_noise_public(struct om_keypair *pair);
 
 /*
  * Begin. @responder: the responder's public key, which either end knows. The fresh key
- * pair is random; tests put another in its place.
+ * pair is made when it is written, at random, if tests have put none there.
  */
 void om_noise_begin(struct om_noise *n, const void *prologue, size_t len,
 		    const struct om_keypair *fixed, const uint8_t *responder);

@@ -11,6 +11,8 @@
 
 #include <sodium.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define STEP_MS		10
 #define DATA_MS		50	/* a packet each way */
@@ -36,6 +38,7 @@ struct end {
 	int64_t clock;			/* seconds that it is wrong by */
 	int64_t epoch;
 	bool cloned_soon;		/* right after the next question */
+	bool fork_soon;			/* while it remembers a time */
 	uint64_t sent, got, waited, needed_at;
 };
 
@@ -60,6 +63,8 @@ static struct {
 	uint32_t seed;
 	bool quiet;			/* no data */
 	bool full;			/* nothing can be remembered */
+	int clone;			/* what it says comes from there */
+	bool is_clone;
 	unsigned int strangers;
 } w;
 
@@ -185,12 +190,28 @@ static void put_clock(void *ctx, uint8_t time[OM_HS_TIME])
 		time[i] = (uint8_t)(s >> (56 - 8 * i));
 }
 
+/* Everything goes on twice. */
+static void fork_world(struct end *e)
+{
+	int fd[2];
+
+	e->fork_soon = false;
+	e->epoch++;
+	if (pipe(fd))
+		abort();
+	w.is_clone = !fork();
+	w.clone = fd[w.is_clone];
+	close(fd[!w.is_clone]);
+}
+
 static bool remember(void *ctx, const uint8_t *public,
 		     const uint8_t time[OM_HS_TIME])
 {
 	struct end *e = ctx;
 
 	memcpy(public ? e->remembered : e->own, time, OM_HS_TIME);
+	if (public && e->fork_soon)
+		fork_world(e);
 	return !w.full;
 }
 
@@ -466,6 +487,31 @@ static void cloned(void)
 	}
 }
 
+/* The same while a responder writes to its disk, which takes long. */
+static void cloned_at_disk(void)
+{
+	struct om_hs_keys theirs = {}, *ours = &w.end[B].key[0].k.keys;
+	ssize_t n;
+
+	set_up();
+	w.quiet = true;
+	tell(&w.end[A], OM_AGENT_KEY_NEEDED, 0);
+	w.end[B].fork_soon = true;
+	w.now += STEP_MS;
+	deliver();
+	if (w.is_clone) {
+		n = write(w.clone, ours, sizeof(*ours));
+		_exit(n != sizeof(*ours));
+	}
+	n = read(w.clone, &theirs, sizeof(theirs));
+	close(w.clone);
+	unit_ok(n == sizeof(theirs) && wait(NULL) > 0 && w.end[B].installed == 1 &&
+		memcmp(ours->rx, theirs.rx, sizeof(theirs.rx)) &&
+		memcmp(ours->tx, theirs.tx, sizeof(theirs.tx)),
+		"agent: two clones make two keys", "%zd: %s", n, counts());
+	tear_down();
+}
+
 /* Either end goes elsewhere while neither has a key, and both want one. */
 static void moved(void)
 {
@@ -628,6 +674,7 @@ void test_agent(void)
 	rekeying();
 	simultaneous();
 	cloned();
+	cloned_at_disk();
 	moved();
 	restarted();
 	clocks();
