@@ -13,10 +13,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* The kernel's overflow id, which owns nothing */
+#define NOBODY	65534
+
 void om_sandbox_hide(void)
 {
 	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
 	const struct rlimit none = { 0 };
+	bool later;
 
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);
@@ -24,10 +28,10 @@ void om_sandbox_hide(void)
 	setrlimit(RLIMIT_MEMLOCK, &all);
 	getrlimit(RLIMIT_MEMLOCK, &all);
 	/* What is made later would fail where there is a limit; secrets lock themselves. */
-	if (mlockall(all.rlim_cur == RLIM_INFINITY ? MCL_CURRENT | MCL_FUTURE :
-						     MCL_CURRENT))
+	later = all.rlim_cur == RLIM_INFINITY;
+	if (mlockall(later ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT))
 		om_warn("memory is not locked, secrets may be swapped out: see ulimit -l");
-	else
+	else if (later)
 		om_secret_all_locked();
 }
 
@@ -53,6 +57,8 @@ static int become(uid_t uid, gid_t gid)
 	if (prctl(PR_SET_KEEPCAPS, 1) || setgroups(1, &gid) ||
 	    setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
 		return errno;
+	/* Linux makes it what fs.suid_dumpable says. */
+	prctl(PR_SET_DUMPABLE, 0);
 	return 0;
 }
 
@@ -73,6 +79,9 @@ int om_sandbox_enter(const char *dir, struct om_err *err)
 
 void om_sandbox_powerless(void)
 {
+	/* Root's files are root's without capabilities, too; a container may have no other. */
+	if (!geteuid())
+		become(NOBODY, NOBODY);
 	if (keep(0))
 		_exit(OM_SYSTEM);
 }
