@@ -56,6 +56,7 @@ struct om_agent_ops {
 	void (*send_source)(void *ctx, const struct om_agent_source *to,
 			    const uint8_t *msg, size_t len);
 	bool (*install)(void *ctx, const struct om_agent_key *key);
+	/* A key that was offered; not one that is in use, of which we were not told */
 	void (*forget)(void *ctx, uint32_t peer_id, uint32_t local_id);
 	/* Another one once the machine was cloned. False: it cannot be told */
 	bool (*epoch)(void *ctx, int64_t *epoch);

@@ -25,6 +25,11 @@
 
 #define STATE_DIR	"/var/lib/omerta"
 
+/* Peers of the kernel are looked for no sooner than this after the last time */
+#define ADOPT_MS	1000
+/* and so many times what that took. */
+#define ADOPT_SHARE	20
+
 /* It goes on in suspend, as the keys' ages do. */
 static uint64_t now_ms(void)
 {
@@ -170,8 +175,7 @@ static void forget(void *ctx, uint32_t peer_id, uint32_t local_id)
 {
 	struct om_daemon *d = ctx;
 
-	/* It may be gone already. */
-	if (om_peers_delete_key(d, peer_id, local_id) && d->err.sys != ENOENT)
+	if (om_peers_forget_key(d, peer_id, local_id))
 		note(d);
 }
 
@@ -339,6 +343,21 @@ static int set_timer(struct om_daemon *d, uint64_t at, struct om_err *err)
 
 enum { CONTROL, EVENTS, SIGNALS, TIMER, RESOLVER, SOURCES };
 
+static void adopt(struct om_daemon *d)
+{
+	uint64_t begun = now_ms(), end;
+
+	d->adopt = false;
+	if (om_peers_adopt(d)) {
+		note(d);
+		d->adopt = true;
+		d->end |= d->err.sys == ENODEV;
+	}
+	/* Strangers make us do so, and with many peers it takes long. */
+	end = now_ms();
+	d->adopt_at = end + ADOPT_MS + ADOPT_SHARE * (end - begun);
+}
+
 static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err)
 {
 	uint64_t expired;
@@ -354,13 +373,8 @@ static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err
 		om_peers_resolved(d);
 	if (p[TIMER].revents && read(d->timer, &expired, sizeof(expired)) < 0)
 		errno = 0;
-	if (!rc && d->adopt && now_ms() - d->adopted_at >= 1000) {
-		d->adopt = false;
-		if (om_peers_adopt(d)) {
-			note(d);
-			d->end = d->err.sys == ENODEV;
-		}
-	}
+	if (!rc && d->adopt && now_ms() >= d->adopt_at)
+		adopt(d);
 	return rc;
 }
 
@@ -379,8 +393,8 @@ static int loop(struct om_daemon *d, struct om_err *err)
 	while (!d->end) {
 		next = om_agent_run(d->agent, now_ms());
 		om_peers_ask(d, now_ms());
-		if (d->adopt && next > d->adopted_at + 1000)
-			next = d->adopted_at + 1000;
+		if (d->adopt && next > d->adopt_at)
+			next = d->adopt_at;
 		p[RESOLVER].fd = d->resolver.fd;
 		rc = set_timer(d, next, err);
 		if (!rc && poll(p, SOURCES, -1) < 0)
@@ -457,14 +471,15 @@ static int set_up(struct om_daemon *d, struct om_err *err)
 	/* Nobody waits for the resolver, which is begun before there are secrets. */
 	signal(SIGCHLD, SIG_IGN);
 	rc = om_resolver_start(&d->resolver, err);
-	om_sandbox_hide();
-	d->agent = sodium_malloc(sizeof(*d->agent));
-	d->nl = om_nl_new();
-	if (!rc && (!d->agent || !d->nl))
-		rc = om_err_sys(err, ENOMEM, "agent");
 	if (rc)
 		return rc;
-	om_agent_init(d->agent, &ops, d);
+	om_sandbox_hide();
+	d->agent = sodium_malloc(sizeof(*d->agent));
+	if (d->agent)
+		om_agent_init(d->agent, &ops, d);
+	d->nl = om_nl_new();
+	if (!d->agent || !d->nl)
+		return om_err_sys(err, ENOMEM, "agent");
 	rc = open_signals(d, err);
 	if (!rc)
 		rc = om_peers_read_config(d, err);

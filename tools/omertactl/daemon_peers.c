@@ -135,18 +135,18 @@ int om_peers_adopt(struct om_daemon *d)
 {
 	struct om_state state;
 	struct timespec ts;
+	uint64_t now;
 	int rc = om_state_load(d->nl, d->ifname, OM_PEERS | OM_KEYS, &state,
 			       &d->err);
 
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	d->adopted_at = (uint64_t)ts.tv_sec * 1000 +
-			(uint64_t)ts.tv_nsec / 1000000;
 	if (rc)
 		return rc;
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	now = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 	om_times_get(d->times, d->agent->host.pair.public, d->agent->latest);
 	drop_peers(d, &state);
 	add_peers(d, &state);
-	catch_up(d, &state, d->adopted_at);
+	catch_up(d, &state, now);
 	om_state_free(&state);
 	return OM_OK;
 }
@@ -179,6 +179,25 @@ int om_peers_delete_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id
 
 	strncpy(ref.ifname, d->ifname, sizeof(ref.ifname) - 1);
 	return om_nl_do(d->nl, OMERTA_CMD_KEY_DEL, &om_key_object, &ref, &d->err);
+}
+
+int om_peers_forget_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
+{
+	struct om_state state;
+	int rc = om_state_load(d->nl, d->ifname, OM_KEYS, &state, &d->err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < state.keys.n && !rc; i++) {
+		const struct om_key *key = OM_AT(&state.keys, struct om_key, i);
+
+		/* The event that tells of its use may have been lost. */
+		if (key->peer_id == peer_id && key->local_id == local_id &&
+		    key->state == OMERTA_KEY_STATE_INSTALLED)
+			rc = om_peers_delete_key(d, peer_id, local_id);
+	}
+	om_state_free(&state);
+	return rc;
 }
 
 bool om_peers_drop_key(struct om_daemon *d, uint32_t peer_id)
@@ -270,13 +289,9 @@ static void move_peer(struct om_daemon *d, const struct om_agent_peer *peer,
 {
 	struct om_peer req, now;
 
+	if (!om_peers_get(d, peer->id, &now) || om_endpoint_equal(&now, to))
+		return;
 	om_peer_ref(&req, d->ifname, peer->id);
-	if (om_nl_get(d->nl, OMERTA_CMD_PEER_GET, &om_peer_object, &req, &now,
-		      &d->err))
-		return;
-	om_list_free(&now.allowed_ips);
-	if (om_endpoint_equal(&now, to))
-		return;
 	req.has |= to->has & (OM_BIT(OMERTA_A_PEER_ENDPOINT_ADDR) |
 			      OM_BIT(OMERTA_A_PEER_ENDPOINT_PORT) |
 			      OM_BIT(OMERTA_A_PEER_ENDPOINT_SCOPE));

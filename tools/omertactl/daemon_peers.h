@@ -23,7 +23,7 @@ struct om_daemon {
 	int timer;
 	bool end;
 	bool adopt;			/* the kernel may have other peers now */
-	uint64_t adopted_at;
+	uint64_t adopt_at;		/* not before */
 	uint64_t asked_at;		/* for names */
 	struct om_err err;		/* of what does not end the agent */
 	char told[sizeof(((struct om_err *)0)->text)];
@@ -39,6 +39,8 @@ int om_peers_adopt(struct om_daemon *d);
  * its id is another's meanwhile, whose keys must not be mixed up.
  */
 bool om_peers_get(struct om_daemon *d, uint32_t id, struct om_peer *peer);
+/* Delete a key that was offered, unless the other end has used it. */
+int om_peers_forget_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id);
 /* Delete a key, or that which a peer is the least likely to use any more. */
 int om_peers_delete_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id);
 bool om_peers_drop_key(struct om_daemon *d, uint32_t peer_id);

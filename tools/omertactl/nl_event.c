@@ -84,6 +84,8 @@ static int join(struct nl_sock *sk, struct om_err *err)
 	return OM_OK;
 }
 
+#define EVENT_BUFFER	(1 << 20)
+
 struct om_nl_events *om_nl_events_open(struct om_err *err)
 {
 	struct om_nl_events *e = calloc(1, sizeof(*e));
@@ -98,6 +100,8 @@ struct om_nl_events *om_nl_events_open(struct om_err *err)
 	if (!e->sk || join(e->sk, err))
 		goto fail;
 	nl_socket_set_nonblocking(e->sk);
+	/* Who writes to a disk meanwhile misses fewer; as much as there is leave for */
+	nl_socket_set_buffer_size(e->sk, EVENT_BUFFER, 0);
 	nl_socket_modify_cb(e->sk, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, no_sequence,
 			    NULL);
 	nl_socket_modify_cb(e->sk, NL_CB_VALID, NL_CB_CUSTOM, on_event, e);

@@ -232,5 +232,6 @@ int main(void)
 	test_agent();
 	test_times();
 	test_up();
+	test_daemon();
 	return unit_end();
 }

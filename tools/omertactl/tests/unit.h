@@ -46,5 +46,6 @@ void test_handshake(void);
 void test_agent(void);
 void test_times(void);
 void test_up(void);
+void test_daemon(void);
 
 #endif

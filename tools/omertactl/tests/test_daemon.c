@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the agent's daemon does to a kernel in memory. */
+#include "unit.h"
+
+#include "fake_nl.h"
+
+#include "../daemon_peers.h"
+
+static struct om_key *add_key(uint32_t peer_id, uint32_t local_id, uint32_t state)
+{
+	struct om_key *key = om_list_add(&fake_device("omr0")->keys, sizeof(*key));
+
+	key->has = OM_BIT(OMERTA_A_KEY_PEER_ID) | OM_BIT(OMERTA_A_KEY_LOCAL_ID) |
+		   OM_BIT(OMERTA_A_KEY_STATE);
+	key->peer_id = peer_id;
+	key->local_id = local_id;
+	key->state = state;
+	return key;
+}
+
+/* What was offered may be in use although no event said so. */
+static void forget(struct om_daemon *d)
+{
+	static const struct {
+		const char *name;
+		uint32_t state;
+		bool goes;
+	} cases[] = {
+		{ "offered", OMERTA_KEY_STATE_INSTALLED, true },
+		{ "active", OMERTA_KEY_STATE_ACTIVE, false },
+		{ "retired", OMERTA_KEY_STATE_RETIRED, false },
+	};
+	int rc;
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(cases); i++) {
+		fake_device("omr0")->keys.n = 0;
+		add_key(2, 7, OMERTA_KEY_STATE_INSTALLED);
+		add_key(1, 6, OMERTA_KEY_STATE_INSTALLED);
+		add_key(1, 7, cases[i].state);
+		fake_forget_log();
+		rc = om_peers_forget_key(d, 1, 7);
+		unit_ok(!rc && !strcmp(fake.log, cases[i].goes ?
+				"key-del ifname=omr0 peer-id=1 local-id=0x7\n" : ""),
+			"daemon: a key is forgotten if nobody uses it", "%s: %s",
+			cases[i].name, fake.log);
+	}
+	unit_ok(!om_peers_forget_key(d, 3, 7), "daemon: one that is gone", "%s",
+		d->err.text);
+}
+
+void test_daemon(void)
+{
+	struct om_daemon d = { .ifname = "omr0", .nl = om_nl_new() };
+	struct unit_run run;
+
+	fake_reset();
+	run = unit_main("link add omr0", NULL);
+	unit_run_free(&run);
+	forget(&d);
+	om_nl_free(d.nl);
+	fake_reset();
+}
