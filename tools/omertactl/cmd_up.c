@@ -133,6 +133,21 @@ int om_up(struct om_ctx *ctx, struct om_args *args)
 	return rc;
 }
 
+/* What is left of a device that somebody else has deleted, by its file */
+static void clean_up(const struct target *t)
+{
+	struct om_host_rules rules;
+	struct om_config conf;
+	struct om_err unused;
+
+	if (om_config_read(t->path, OM_CONFIG_NO_NAMES, &conf, &unused))
+		return;
+	om_host_set_mark(&conf);
+	om_host_find_rules(t->ifname, conf.dev.fwmark, &rules);
+	om_host_drop_rules(&rules);
+	om_config_free(&conf);
+}
+
 int om_down(struct om_ctx *ctx, struct om_args *args)
 {
 	struct om_host_rules rules;
@@ -140,10 +155,14 @@ int om_down(struct om_ctx *ctx, struct om_args *args)
 	struct target t;
 	int rc = find_target(args->pos[0], &t, &ctx->err);
 
-	if (!rc)
-		rc = om_state_load(ctx->nl, t.ifname, 0, &state, &ctx->err);
 	if (rc)
 		return rc;
+	rc = om_state_load(ctx->nl, t.ifname, 0, &state, &ctx->err);
+	if (rc) {
+		if (ctx->err.sys == ENODEV)
+			clean_up(&t);
+		return rc;
+	}
 	om_host_find_rules(t.ifname, state.dev.fwmark, &rules);
 	om_state_free(&state);
 	rc = om_runner_stop(t.ifname, &ctx->err);

@@ -309,6 +309,24 @@ int om_config_check(const char *path, struct om_err *err)
 	return rc;
 }
 
+bool om_config_has_default(const struct om_config *conf, unsigned int addr_len)
+{
+	if (conf->host.table != OM_TABLE_AUTO)
+		return false;
+	for (size_t i = 0; i < conf->peers.n; i++) {
+		const struct om_list *ips =
+			&OM_AT(&conf->peers, struct om_peer, i)->allowed_ips;
+
+		for (size_t k = 0; k < ips->n; k++) {
+			const struct om_prefix *p = OM_AT(ips, struct om_prefix, k);
+
+			if (!p->len && (!addr_len || p->addr.len == addr_len))
+				return true;
+		}
+	}
+	return false;
+}
+
 void om_config_forget(struct om_config *conf)
 {
 	om_secret_free(conf->host.private_key);

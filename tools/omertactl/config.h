@@ -44,6 +44,8 @@ int om_config_read(const char *path, enum om_config_flags flags,
 		   struct om_config *conf, struct om_err *err);
 /* Say all that is wrong with a file on standard error. */
 int om_config_check(const char *path, struct om_err *err);
+/* Whether it wants a default route, of addresses this long or (0) any, in a table of ours */
+bool om_config_has_default(const struct om_config *conf, unsigned int addr_len);
 /* Its secrets alone are freed. */
 void om_config_forget(struct om_config *conf);
 void om_config_free(struct om_config *conf);

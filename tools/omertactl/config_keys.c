@@ -4,7 +4,9 @@
 #include "keygen.h"
 #include "value.h"
 
+#include <inttypes.h>
 #include <limits.h>
+#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -255,6 +257,9 @@ int om_parser_set(struct om_parser *p, const char *key, char *value)
 		    !strcasecmp(keys[i].name, key))
 			return set_key(p, i, value);
 	f = find_field(p->section, key);
+	if (f && p->section == &om_device_object &&
+	    f->attr == OMERTA_A_DEVICE_FWMARK)
+		p->mark_line = p->line;
 	if (f)
 		return set_field(p, f, value);
 	return om_parser_fail(p, key, "\"%.200s\": no such key in [%s]", key,
@@ -320,9 +325,31 @@ static int check_own_key(struct om_parser *p)
 	return OM_OK;
 }
 
+/*
+ * A default route stands in the table of the mark's number, which must be none of the
+ * kernel's own; without a mark what the device sends would go into it again.
+ */
+static int check_mark(struct om_parser *p)
+{
+	const struct om_config *conf = p->conf;
+	uint32_t mark = conf->dev.fwmark;
+
+	if (!(p->flags & OM_CONFIG_SECRETS) || !om_config_has_default(conf, 0) ||
+	    !(conf->dev.has & OM_BIT(OMERTA_A_DEVICE_FWMARK)) ||
+	    (mark && (mark < RT_TABLE_DEFAULT || mark > RT_TABLE_LOCAL)))
+		return OM_OK;
+	om_err(p->err, OM_USAGE,
+	       "FwMark: %" PRIu32 " cannot be the table of the default route in AllowedIPs: leave it out, or set Table",
+	       mark);
+	om_parser_put_place(p, p->mark_line, 1);
+	return OM_USAGE;
+}
+
 int om_parser_end(struct om_parser *p)
 {
 	int rc = check_prefixes(p);
 
+	if (!rc)
+		rc = check_mark(p);
 	return rc ? rc : check_own_key(p);
 }

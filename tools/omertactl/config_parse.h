@@ -23,6 +23,7 @@ struct om_parser {
 	bool all;			/* mistakes are told, not only the first */
 	unsigned int mistakes;
 	bool interface_seen;
+	unsigned int mark_line;		/* of FwMark */
 	uint32_t keys_seen;		/* of this section's in config_keys.c */
 	struct om_config *conf;
 	struct om_list prefixes;	/* of all peers, struct om_prefix */

@@ -91,35 +91,10 @@ struct batch {
 	const struct om_config *conf;
 };
 
-static bool is_default(const struct om_prefix *p)
-{
-	return !p->len;
-}
-
-/* Whether the file wants what belongs to a default route of this family, or of any */
-static bool has_default(const struct om_config *conf, unsigned int addr_len)
-{
-	if (conf->host.table != OM_TABLE_AUTO)
-		return false;
-	for (size_t i = 0; i < conf->peers.n; i++) {
-		const struct om_list *ips =
-			&OM_AT(&conf->peers, struct om_peer, i)->allowed_ips;
-
-		for (size_t k = 0; k < ips->n; k++) {
-			const struct om_prefix *p = OM_AT(ips, struct om_prefix, k);
-
-			if (is_default(p) &&
-			    (!addr_len || p->addr.len == addr_len))
-				return true;
-		}
-	}
-	return false;
-}
-
 void om_host_set_mark(struct om_config *conf)
 {
 	if (conf->dev.has & OM_BIT(OMERTA_A_DEVICE_FWMARK) ||
-	    !has_default(conf, 0))
+	    !om_config_has_default(conf, 0))
 		return;
 	conf->dev.has |= OM_BIT(OMERTA_A_DEVICE_FWMARK);
 	conf->dev.fwmark = OM_HOST_MARK;
@@ -174,7 +149,7 @@ static int add_rules(int family, const struct om_config *conf,
 {
 	int rc = OM_OK;
 
-	if (!has_default(conf, family == IPV4 ? 4 : 16))
+	if (!om_config_has_default(conf, family == IPV4 ? 4 : 16))
 		return OM_OK;
 	rules->mark = conf->dev.fwmark;
 	if (family == IPV4)
@@ -186,44 +161,58 @@ static int add_rules(int family, const struct om_config *conf,
 	return rc;
 }
 
+/* The second one may be others', too: without the first it was not we who added it. */
 void om_host_drop_rules(const struct om_host_rules *rules)
 {
 	struct om_err unused;
+	bool last;
 
-	for (int family = 0; family < FAMILIES; family++)
-		for (size_t i = 0; i < RULES; i++)
-			if (rules->there[family][i])
-				change_rule(family, i, "del", rules->mark, true,
-					    &unused);
+	for (int family = 0; family < FAMILIES; family++) {
+		last = false;
+		for (size_t i = 0; i < RULES && !last; i++)
+			last = rules->there[family][i] &&
+			       change_rule(family, i, "del", rules->mark, true,
+					   &unused);
+	}
 }
 
-/* Whether the table has a default route into the device */
-static bool leads_into(int family, const char *ifname, uint32_t table)
+/* How many default routes a table has, into a device or any */
+static unsigned int default_routes(int family, uint32_t table, const char *ifname)
 {
 	char text[100];
 	FILE *out = tmpfile();
 	struct om_err unused;
-	bool any;
+	unsigned int n = 0;
+	int c;
 
 	if (!out)
-		return false;
-	snprintf(text, sizeof(text), "route show default dev %s table %" PRIu32 "\n",
-		 ifname, table);
-	any = !run_ip_to(family, text, fileno(out), true, &unused) &&
-	      lseek(fileno(out), 0, SEEK_END) > 0;
+		return 0;
+	snprintf(text, sizeof(text), "route show default table %" PRIu32 "%s%s\n",
+		 table, ifname ? " dev " : "", ifname ? ifname : "");
+	/* There is no table without a route. */
+	if (!run_ip_to(family, text, fileno(out), true, &unused)) {
+		rewind(out);
+		while ((c = getc(out)) != EOF)
+			n += c == '\n';
+	}
 	fclose(out);
-	return any;
+	return n;
 }
 
+/* The device's routes may be gone: it was set down, or is not there any more. */
 void om_host_find_rules(const char *ifname, uint32_t mark,
 			struct om_host_rules *rules)
 {
+	bool ours;
+
 	memset(rules, 0, sizeof(*rules));
 	rules->mark = mark;
-	for (int family = 0; family < FAMILIES && mark; family++)
+	for (int family = 0; family < FAMILIES && mark; family++) {
+		ours = default_routes(family, mark, NULL) ==
+		       default_routes(family, mark, ifname);
 		for (size_t i = 0; i < RULES; i++)
-			rules->there[family][i] =
-				leads_into(family, ifname, mark);
+			rules->there[family][i] = ours;
+	}
 }
 
 static void put_route(const struct batch *b, const struct om_prefix *p)
@@ -231,7 +220,7 @@ static void put_route(const struct batch *b, const struct om_prefix *p)
 	uint32_t table = b->conf->host.table;
 	char buf[OM_PREFIX_LEN];
 
-	if (table == OM_TABLE_AUTO && is_default(p))
+	if (table == OM_TABLE_AUTO && !p->len)
 		table = b->conf->dev.fwmark;
 	om_prefix_format(buf, sizeof(buf), p);
 	fprintf(b->f, "route add %s dev %s", buf, b->ifname);

@@ -26,7 +26,7 @@ struct om_host_rules {
  */
 int om_host_configure(const char *ifname, const struct om_config *conf,
 		      struct om_host_rules *rules, struct om_err *err);
-/* Those of a device's default routes, while it is there */
+/* Those of a device's default routes: of a table that leads into no other device */
 void om_host_find_rules(const char *ifname, uint32_t mark,
 			struct om_host_rules *rules);
 void om_host_drop_rules(const struct om_host_rules *rules);

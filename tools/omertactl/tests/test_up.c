@@ -122,11 +122,65 @@ static void failures(void)
 	unit_run_free(&run);
 }
 
+/* A mark that is no table's number, or one of the kernel's */
+static void marks(void)
+{
+	static const char *const bad[] = { "off", "0", "253", "254", "0xff" };
+	struct unit_run run;
+	char text[300];
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(bad); i++) {
+		snprintf(text, sizeof(text), HOST "FwMark = %s\n" PEER
+			 "AllowedIPs = 0.0.0.0/0\n", bad[i]);
+		run = up(text, "no-agent");
+		unit_ok(run.rc == 1 && CONTAINS(run.err, "omr0.conf:3:1: FwMark: "),
+			"up: a mark that no table of a default route has", "%s: %s",
+			bad[i], run.err);
+		unit_run_free(&run);
+	}
+	expect("up: with a table for it, no mark is needed",
+	       HOST "FwMark = off\nTable = 7\n" PEER "AllowedIPs = ::/0\n",
+	       UP "link set dev omr0 up\nroute add ::/0 dev omr0 table 7\n");
+}
+
+#define LOOK(family, dev) \
+	"ip -" #family " -batch -\nroute show default table 51900" dev "\n"
+#define DROP(family) \
+	"ip -" #family " -batch -\nrule del not fwmark 51900 table 51900\n" \
+	"ip -" #family " -batch -\nrule del table main suppress_prefixlength 0\n"
+#define LOOKS(family)	LOOK(family, "") LOOK(family, " dev omr0")
+
+/* Rules go with the device, whatever has become of its routes, and after it. */
+static void rules(void)
+{
+	static const char all[] = LOOKS(4) LOOKS(6) DROP(4) DROP(6);
+	struct unit_run run;
+	char words[300];
+
+	snprintf(words, sizeof(words), "down %s", unit_path("omr0.conf"));
+	run = up(HOST PEER "AllowedIPs = 0.0.0.0/0\n", "no-agent");
+	unit_run_free(&run);
+	fake_ip(0);
+	run = unit_main(words, NULL);
+	unit_ok(!run.rc && !strcmp(told(), all), "down: rules without routes",
+		"rc %d\n%s\ntold:\n%s", run.rc, run.err, told());
+	unit_run_free(&run);
+	fake_ip(0);
+	run = unit_main(words, NULL);
+	unit_ok(run.rc == 2 && !strcmp(told(), all), "down: rules without a device",
+		"rc %d\n%s\ntold:\n%s", run.rc, run.err, told());
+	unit_run_free(&run);
+}
+
 void test_up(void)
 {
 	old_path = strdup(getenv("PATH"));
 	batches();
 	failures();
+	fake_reset();
+	marks();
+	fake_reset();
+	rules();
 	setenv("PATH", old_path, 1);
 	free(old_path);
 	fake_reset();
