@@ -129,6 +129,24 @@ none_lost() {
 	[[ ! ${stats/-drop-control\":/} =~ -drop-[a-z-]*\":[1-9] ]] || { echo "$stats"; return 1; }
 }
 
+# The times in initiations grow, whatever the clock does. Both hosts have the same one.
+test_clock_steps() {
+	local step
+
+	pair_with_agents
+	pings a 10.9.0.2
+	for step in -3600 +7200 -3600; do
+		date -s "@$(($(date +%s) + step))"
+		rekey a
+		await agree_on_key
+		rekey b
+		await agree_on_key
+		pings a 10.9.0.2
+	done
+	none_lost a
+	none_lost b
+}
+
 # Each side goes elsewhere, and its agent with it.
 test_moves() {
 	local old
@@ -302,10 +320,16 @@ test_hostile_flood() {
 	old=$(ids a)
 	cpu=$(cpu_ms a)
 	hostile flood 4
+	less_than $((cpu + 400)) cpu_ms a
+	unmoved "$old"
+	# As if from many places
+	on a omertactl link set omr0 control-source-rate 1000000
+	cpu=$(cpu_ms a)
+	hostile flood 4
 	less_than $((cpu + 2000)) cpu_ms a
 	unmoved "$old"
 	# The kernel's limits apart, the agent's own
-	on a omertactl link set omr0 control-rate 1000000 control-source-rate 1000000
+	on a omertactl link set omr0 control-rate 1000000
 	hostile flood 4 &
 	flood=$!
 	rekey b
@@ -558,6 +582,15 @@ test_default_route() {
 	on a omertactl -j link show omr0 | jq -e '.[0].fwmark == 51900'
 	down a
 	is "$before" state a
+	# With the routes gone, and with the device
+	up a
+	on a ip link set omr0 down
+	down a
+	is "$before" state a
+	up a
+	on a ip link del omr0
+	says 'no such device' down a
+	is "$before" state a
 }
 
 no_default() {
@@ -578,6 +611,16 @@ test_up_fails() {
 	chmod o+r "$DIR/a.key"
 	says 'others may access it' up a
 	chmod o-r "$DIR/a.key"
+	# Somebody has the port.
+	sed -i "s|^ListenPort.*|ListenPort = 7007|" "$DIR/a.conf"
+	bg a python3 -c 'import signal, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 7007))
+signal.pause()'
+	await on a grep -q ' 00000000:1B5F ' /proc/net/udp
+	says 'listen-port is in use' up a
+	is "$before" state a
+	sed -i "s|^ListenPort.*|ListenPort = $PORT|" "$DIR/a.conf"
 	host_files a
 	# The agent cannot keep its times.
 	touch "$DIR/not-a-directory"
@@ -587,8 +630,8 @@ test_up_fails() {
 }
 
 TESTS=(
-	test_first_packet test_rekeys test_bad_link test_both_begin test_restart test_moves
-	test_nat test_named_endpoint test_preshared_key test_unknown_peer test_replaced_peer
+	test_first_packet test_rekeys test_bad_link test_both_begin test_restart
+	test_clock_steps test_moves test_nat test_named_endpoint test_preshared_key test_unknown_peer test_replaced_peer
 	test_keepalive_begins test_powers test_resolver_gone test_hostile_replays
 	test_hostile_flood test_refusals test_reload
 	test_device_gone test_up_down test_default_route test_up_fails

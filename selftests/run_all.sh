@@ -31,6 +31,8 @@ others) mapfile -t tests < <(printf '%s\n' "${tests[@]}" | grep -vxE '(netns|key
 *) echo "Bail out! no set '$1'"; exit 1 ;;
 esac
 [[ ! -e /sys/kernel/debug/kmemleak ]] || tests+=(leaks.sh)
+# At the processor's own speed
+! grep -q 'User Mode Linux' /proc/cpuinfo || export REKEYS="${REKEYS:-500}"
 echo "KTAP version 1"
 echo "1..${#tests[@]}"
 failed=0
