@@ -20,6 +20,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "vec
 import omerta_record as rec  # noqa: E402
 from wire_tcp import MTU, Stream, checksum  # noqa: E402
 
+UDP_SEGMENT = 103
+
 TO = ("192.0.2.1", 51900)
 KEY_ID, ITS_KEY_ID = 17, 34
 WAIT = 20
@@ -104,6 +106,12 @@ class Peer:
         found["records"] = int(re.search(r'"rx-records":(\d+)', peer)[1])
         found["endpoint"] = "51902" if re.search(r'51902', peer) else "51900"
         return found
+
+    def burst(self, wires):
+        """Sends datagrams as one super-packet, all of a size but the last."""
+        self.sock.sendmsg([b"".join(wires)],
+                          [(socket.IPPROTO_UDP, UDP_SEGMENT, struct.pack("H", len(wires[0])))],
+                          0, TO)
 
     def send(self, wires, sock=None, **want):
         """Sends datagrams; checks that exactly the wanted counters grow."""
@@ -275,6 +283,50 @@ def malformed(peer):
     peer.send(bad, malformed=len(bad))
 
 
+def super_packets(peer):
+    """Records among what else may come, in bursts as segmentation offload makes them."""
+    wire = peer.seal(ping())
+    junk = [("type", b"OMX" + wire[3:]), ("type", b"OMR\xff" + wire[4:]),
+            ("type", bytes(len(wire))), ("control", b"OMR\x20" + wire[4:]),
+            ("control", b"OMR\x03" + wire[4:]), ("auth", flip(wire, len(wire) - 1, 0)),
+            ("malformed", wire[:8] + struct.pack("<Q", 1 << 56) + wire[16:]),
+            ("key-unknown", rec.seal(peer.seal_key, 18, 5, ping()))]
+    for share in (0, 0.3, 0.9):
+        before, want = peer.stats(), dict.fromkeys(DROPS + ("records", "packets"), 0)
+        for _ in range(6):
+            burst = []
+            for _ in range(random.randrange(2, 40)):
+                kind, data = random.choice(junk)
+                if random.random() < share:
+                    kind, data = "records", peer.seal(ping())
+                    want["packets"] += 1
+                want[kind] += 1
+                burst.append(data)
+            if random.random() < 0.5:
+                want["type"] += 1
+                burst.append(b"OMR")
+            peer.burst(burst)
+        now = peer.settle(before, sum(want.values()) - want["packets"])
+        assert all(now[k] - before[k] == want[k] for k in want), (before, now, want)
+
+
+def file_pages(peer):
+    """What refers to memory that others may write to is copied before it is looked at."""
+    wire = peer.seal(ping(0, 1124))
+    before = peer.stats()
+    peer.other.connect(TO)
+    with tempfile.TemporaryFile() as file:
+        file.write(wire)
+        file.flush()
+        assert os.sendfile(peer.other.fileno(), file.fileno(), 0, len(wire)) == len(wire)
+        now = peer.settle(before, 1)
+        assert now["packets"] == before["packets"] + 1, (before, now)
+        file.seek(0)
+        assert file.read() == wire, "it was opened there"
+    # The endpoint is where it was.
+    keepalive(peer)
+
+
 def plaintext(peer):
     good = ping()
     bad = [b"\0", b"\x01" + good, b"\x50" * 40, good[:-1], good + bytes(16), good + b"\1",
@@ -391,6 +443,8 @@ TESTS = [(f"echoes with chunks of {512 << c}", lambda p, c=c: echoes(p, c))
     ("the replay window's edges", window),
     ("wrong magic, type or key id", foreign),
     ("malformed headers", malformed),
+    ("records among others in super-packets", super_packets),
+    ("a datagram that refers to a file", file_pages),
     ("authentic records of bad plaintext", plaintext),
     ("inner sources", source),
     ("the endpoint moves by the newest record only", endpoint),

@@ -10,7 +10,6 @@ import subprocess
 import omerta_record as rec
 
 MTU, MSS = 1388, 1336
-UDP_SEGMENT = 103
 FIN, SYN, PSH, ACK = 1, 2, 8, 16
 STAMPS = struct.pack(">BBBBII", 1, 1, 8, 10, 5, 0)
 
@@ -67,12 +66,6 @@ class Stream:
     def send(self, packets):
         for packet in packets:
             self.peer.sock.sendto(self.peer.seal(rec.pad(packet, MTU)), ("192.0.2.1", 51900))
-
-    def burst(self, wires):
-        """As one, all of a size but the last."""
-        self.peer.sock.sendmsg([b"".join(wires)],
-                               [(socket.IPPROTO_UDP, UDP_SEGMENT, struct.pack("H", len(wires[0])))],
-                               0, ("192.0.2.1", 51900))
 
     def recv(self, wait=20):
         """The next TCP packet of the connection, parsed; None if none comes in time."""
@@ -157,7 +150,7 @@ class Stream:
             n = next((i for i, w in enumerate(wires) if len(w) != len(wires[0])), len(wires))
             if n < len(wires) and len(wires[n]) < len(wires[0]):
                 n += 1
-            self.burst(wires[:min(n, 40)])
+            self.peer.burst(wires[:min(n, 40)])
             wires = wires[min(n, 40):]
 
     def acked(self, start, sent):
