@@ -1,24 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # clang.sh: compiles the modules with clang, for a tree of the newest kernel that
-# is configured for it: Debian's headers are configured for gcc. Prints KTAP.
+# is configured for it, with checks of indirect calls: Debian's headers are configured
+# for gcc. Prints KTAP.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 # tree ARCH: prepares the tree
 tree() {
-	local source
+	local source stamp=$CACHE/clang/$1/stamp
 
-	[[ ! -e $CACHE/clang/$1/stamp ]] || return 0
+	! grep -qs CFI "$stamp" || return 0
 	take_lock "$CACHE/clang/$1.lock"
-	[[ ! -e $CACHE/clang/$1/stamp ]] || return 0
+	! grep -qs CFI "$stamp" || return 0
 	source=$("$VM_DIR/source.sh")
 	rm -rf "$CACHE/clang/$1"
 	mkdir -p "$CACHE/clang/$1"
 	say "preparing a tree for clang, $1"
 	kbuild "$source" "$1" defconfig
+	"$source/scripts/config" --file "$CACHE/clang/$1/.config" -e CFI
+	kbuild "$source" "$1" olddefconfig
 	kbuild "$source" "$1" "-j$(nproc)" modules_prepare
-	touch "$CACHE/clang/$1/stamp"
+	grep '^CONFIG_CFI=y' "$CACHE/clang/$1/.config" >"$stamp" || die "no CFI for $1"
 	say "it is ready after $SECONDS s"
 }
 
