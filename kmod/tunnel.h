@@ -184,7 +184,7 @@ static inline unsigned int omerta_tunnel_split(const struct omerta_tunnel *tun,
 	case OMERTA_POLICY_INLINE:
 		return 1;
 	case OMERTA_POLICY_AUTO:
-		/* No part is so short that handing it over costs more. */
+		/* No part is shorter than half of that. */
 		return clamp_t(u32, DIV_ROUND_UP(bytes, least), 1, most);
 	}
 	return most;

@@ -105,7 +105,7 @@ class Report:
         self.say("## Against the library", "", "How many times as fast: 128 KiB in chunks of "
                  "512 bytes by both; 64 KiB so, against one call; a record of 512 + 512 + 384 "
                  "bytes; a lone chunk. For mb-avx2:avx2 the CPU's AVX-512 was hidden from "
-                 "the library too. mb-neon:arm64 is how many times fewer instructions, counted "
+                 "the library too, behind :ssse3 all of AVX. mb-neon:arm64 is how many times fewer instructions, counted "
                  "on an emulated CPU, its long payload 8 KiB.", "")
         names = list(dict.fromkeys(k.split(" ", 1)[1] for k in self.data["ratios"]))
         engines = dict.fromkeys(k.split(" ", 1)[0] for k in self.data["ratios"])
@@ -174,7 +174,7 @@ class Report:
     def others(self):
         sizes = [512 << i for i in range(8)]
         self.say("## Others' figures", "", "As published, on other machines, in user space.", "")
-        for name, other in self.published.items():
+        for name, other in self.published["chunked"].items():
             self.say(f"{name}: {other['machine']}. Source: {other['source']}.", "")
             self.say(*table(["MB/s"] + [size(s) for s in sizes], (
                 [direction] + [f"{other[direction][str(s)]} "
@@ -184,6 +184,19 @@ class Report:
             self.say(*table(["efficiency"] + list(other["efficiency"]["pthread"]), (
                 [strategy] + [f"{v} %" for v in line.values()]
                 for strategy, line in other["efficiency"].items())))
+        pieces = self.published["one piece"]
+        sources = list(dict.fromkeys(p["source"] for p in pieces))
+        self.say("Long messages in one piece:", "")
+        self.say(*table(["who", "machine", "MB/s", "source"], (
+            [p["who"], p["machine"], p["MB/s"], sources.index(p["source"]) + 1] for p in pieces)))
+        for i, source in enumerate(sources, 1):
+            self.say(f"{i}. {source}")
+        other = self.published["hand-over"]
+        self.say("", f"What handing over small messages costs: {other['machine']}. "
+                 f"Source: {other['source']}.", "")
+        self.say(*table(["messages per second", "event loop", "pool", "ratio"], (
+            [name, n["inline"], n["pool"], f"{n['pool'] / n['inline']:.2f}"]
+            for name, n in other["messages per second"].items())))
 
     def write(self):
         self.head()

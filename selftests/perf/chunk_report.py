@@ -56,6 +56,8 @@ def ratios(found):
         if engine != LIB:
             compare_all(engine)
     compare_all("mb-avx2", ":avx2")
+    compare_all("mb-ssse3", ":ssse3")
+    compare_all("mb-sse2", ":ssse3")
     compare_all("mb-neon", ":arm64")
     return result
 
