@@ -12,7 +12,8 @@ BACKEND=${BACKEND:-uml}
 out=$TOP_DIR/build/bench-perf
 flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
 
-# A case a line: its name, and what omertactl bench run is given
+# A case a line: its name, and what omertactl bench run is given; or whose tunnel has a TCP
+# stream, and its device
 DEFINED='
 seal direction seal
 open direction open
@@ -26,6 +27,8 @@ unbound strategy unbound workers 2 direction seal
 kthread strategy kthread workers 2 direction seal
 padata strategy padata workers 2 direction seal
 napi strategy napi workers 2 direction seal
+tcp-omerta tunnel omerta omr0
+tcp-wireguard tunnel wireguard wg0
 '
 # Seconds that perf counts and samples, and of a case, in requests of about one
 SECONDS_STAT=1 SECONDS_RECORD=2 SECONDS_CASE=8
@@ -55,9 +58,28 @@ commands() {
 			end=$((SECONDS + '"$SECONDS_CASE"'))
 			while ((SECONDS < end)); do omertactl -j bench run "$@" rounds "$rounds"; done |
 				jq -cs "{name: \"$name\", rounds: $rounds, workers: ${BASH_REMATCH[1]}} + .[-1][0]" | sed "s/^/end /"
+		}
+		tunnel() {
+			local name=$1 line stream
+			stream=$(mktemp)
+			CONTENDERS=$2 ./perf/tunnel.sh 1 '"$SECONDS_CASE"' tcp-1 >"$stream" &
+			until (($(ip -n omt-a -j -s link show "$3" 2>/dev/null | jq ".[0].stats64.tx.bytes // 0") > 10000000)); do
+				kill -0 $! || return
+				sleep 0.1
+			done
+			echo "begin $name"
+			wait $!
+			ip netns del omt-a
+			ip netns del omt-b
+			read -r line <"$stream" && echo "end {\"name\": \"$name\", \"mb-per-s\": ${line##* }}"
 		}'
 	while read -r name words; do
-		[[ -z $name ]] || ! wanted "$name" || echo "steady $name bytes $BYTES $words"
+		if [[ -n $name ]] && wanted "$name"; then
+			case $words in
+			tunnel*) echo "tunnel $name ${words#tunnel }" ;;
+			*) echo "steady $name bytes $BYTES $words" ;;
+			esac
+		fi
 	done <<<"$DEFINED"
 	echo 'modprobe -r omerta_bench'
 }
@@ -141,6 +163,7 @@ main() {
 		;;
 	host)
 		symbols=$out/symbols
+		cd "$TOP_DIR/selftests"
 		as_root env SYMBOLS="$symbols" bash -c "$(commands)" | follow
 		;;
 	*) die "no backend $BACKEND" ;;

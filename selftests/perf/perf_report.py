@@ -38,12 +38,16 @@ def read_top(path):
 
 def case(result, size, directory):
     name = result["name"]
-    if "work-ns" not in result:
-        sys.exit(f"perf_report.py: {name} has not been measured")
     events = read_stat(os.path.join(directory, name + ".stat"))
     samples, top = read_top(os.path.join(directory, name + ".folded"))
-    # Of all workers together
-    ns_per_byte = result["work-ns"] / (size * result["rounds"] * result["workers"])
+    if "mb-per-s" in result:
+        # Of all CPUs, in the second that perf stat looked
+        ns_per_byte = events["task-clock"] / result["mb-per-s"]
+    elif "work-ns" in result:
+        # Of all workers together
+        ns_per_byte = result["work-ns"] / (size * result["rounds"] * result["workers"])
+    else:
+        sys.exit(f"perf_report.py: {name} has not been measured")
     per_byte = None
     if events.get("cycles") and events.get("task-clock"):
         # How fast cycles pass, by how long a byte takes
