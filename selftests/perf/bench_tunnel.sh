@@ -5,7 +5,7 @@
 #		icount-arm64: counted instructions of an emulated machine; hosts: this
 #		machine and another, which have omerta installed, see perf/lib_perf.sh
 #   CASES	of uml, see perf/tunnel.sh
-#   COUNTS	cases of icount, see perf/count.sh
+#   COUNTS, BYTES	cases of icount, see perf/count.sh
 #   CONTENDERS	see perf/tunnel.sh
 #   RUNS, TIME	runs of each case, seconds of each run
 set -euo pipefail
@@ -41,6 +41,7 @@ measure() {
 # Words for the guest's shell
 setting() {
 	[[ -z ${CONTENDERS:-} ]] || printf 'CONTENDERS=%q ' "$CONTENDERS"
+	[[ -z ${BYTES:-} ]] || printf 'BYTES=%q ' "$BYTES"
 }
 
 main() {

@@ -3,7 +3,7 @@
 # Counts instructions of tunnels between two namespaces, on a machine whose clock
 # counts them (run.sh -n). Prints a line "CASE CONTENDER UNIT VALUE" each.
 #
-# usage: count.sh [CASE...]	as tunnel.sh
+# usage: count.sh [CASE...]	as tunnel.sh; BYTES in the environment is what "bulk" sends
 # shellcheck disable=SC2317 # the cases are called by name
 set -eu
 shopt -s inherit_errexit
@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 . ./perf/lib_perf.sh
 
 declare -A UNIT=([bulk]=insn/B [cipher]=insn/B [packet]=insn/packet)
-BYTES=$((64 << 20)) PACKETS=4000
+BYTES=${BYTES:-$((64 << 20))} PACKETS=4000
 
 # Nanoseconds that the only CPU has not been idle
 ran() {
