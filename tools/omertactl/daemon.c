@@ -200,9 +200,13 @@ static bool remember(void *ctx, const uint8_t *public,
 		     const uint8_t time[OM_HS_TIME])
 {
 	struct om_daemon *d = ctx;
+	uint8_t key[OM_NOISE_KEY];
 
-	if (!om_times_put(d->times, public ? public : d->agent->host.pair.public,
-			  time, &d->err))
+	if (public)
+		om_peers_times_key(d, public, key);
+	else
+		memcpy(key, d->agent->host.pair.public, sizeof(key));
+	if (!om_times_put(d->times, key, time, &d->err))
 		return true;
 	note(d);
 	return false;

@@ -5,6 +5,7 @@
 #include "state.h"
 #include "sync.h"
 
+#include <sodium.h>
 #include <string.h>
 #include <time.h>
 
@@ -86,8 +87,21 @@ static void drop_peers(struct om_daemon *d, const struct om_state *state)
 	}
 }
 
+void om_peers_times_key(const struct om_daemon *d, const uint8_t *public,
+			uint8_t key[OM_NOISE_KEY])
+{
+	crypto_hash_sha256_state state;
+
+	crypto_hash_sha256_init(&state);
+	crypto_hash_sha256_update(&state, d->agent->host.pair.public, OM_NOISE_KEY);
+	crypto_hash_sha256_update(&state, public, OM_NOISE_KEY);
+	crypto_hash_sha256_final(&state, key);
+}
+
 static void add_peers(struct om_daemon *d, const struct om_state *state)
 {
+	uint8_t key[OM_NOISE_KEY];
+
 	for (size_t i = 0; i < state->peers.n; i++) {
 		const struct om_peer *peer = OM_AT(&state->peers, struct om_peer, i);
 		struct om_agent_peer *a = om_agent_find(d->agent, peer->id);
@@ -95,7 +109,8 @@ static void add_peers(struct om_daemon *d, const struct om_state *state)
 		if (!a && !om_key_is_zero(peer->public_key)) {
 			a = om_agent_add(d->agent, peer->id);
 			memcpy(a->hs.public, peer->public_key, OM_NOISE_KEY);
-			om_times_get(d->times, peer->public_key, a->latest);
+			om_peers_times_key(d, peer->public_key, key);
+			om_times_get(d->times, key, a->latest);
 			om_hs_peer_init(&a->hs);
 		}
 		if (a)

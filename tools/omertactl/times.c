@@ -22,7 +22,7 @@
 #define OLD_MORE	256
 
 struct entry {
-	uint8_t public[OM_NOISE_KEY];
+	uint8_t key[OM_NOISE_KEY];
 	uint8_t time[OM_HS_TIME];
 };
 
@@ -34,32 +34,32 @@ struct om_times {
 	struct om_list entries;		/* of struct entry */
 };
 
-static struct entry *find(const struct om_times *t, const uint8_t *public)
+static struct entry *find(const struct om_times *t, const uint8_t *key)
 {
 	for (size_t i = 0; i < t->entries.n; i++) {
 		struct entry *e = OM_AT(&t->entries, struct entry, i);
 
-		if (!memcmp(e->public, public, sizeof(e->public)))
+		if (!memcmp(e->key, key, sizeof(e->key)))
 			return e;
 	}
 	return NULL;
 }
 
-static void learn(struct om_times *t, const uint8_t *public, const uint8_t *time)
+static void learn(struct om_times *t, const uint8_t *key, const uint8_t *time)
 {
-	struct entry *e = find(t, public);
+	struct entry *e = find(t, key);
 
 	if (!e) {
 		e = om_list_add(&t->entries, sizeof(*e));
-		memcpy(e->public, public, sizeof(e->public));
+		memcpy(e->key, key, sizeof(e->key));
 	}
 	if (memcmp(time, e->time, sizeof(e->time)) > 0)
 		memcpy(e->time, time, sizeof(e->time));
 }
 
-static void format(char line[LINE + 1], const uint8_t *public, const uint8_t *time)
+static void format(char line[LINE + 1], const uint8_t *key, const uint8_t *time)
 {
-	om_base64_encode(line, public);
+	om_base64_encode(line, key);
 	line[OM_BASE64_LEN - 1] = ' ';
 	sodium_bin2hex(line + OM_BASE64_LEN, TIME_HEX + 1, time, OM_HS_TIME);
 	line[LINE - 1] = '\n';
@@ -68,7 +68,7 @@ static void format(char line[LINE + 1], const uint8_t *public, const uint8_t *ti
 
 static bool parse(struct om_times *t, char line[LINE + 1])
 {
-	uint8_t public[OM_NOISE_KEY], time[OM_HS_TIME];
+	uint8_t key[OM_NOISE_KEY], time[OM_HS_TIME];
 	struct om_err unused;
 	size_t n;
 
@@ -76,11 +76,11 @@ static bool parse(struct om_times *t, char line[LINE + 1])
 		return false;
 	line[OM_BASE64_LEN - 1] = '\0';
 	line[LINE - 1] = '\0';
-	if (om_base64_decode(public, line, &unused) ||
+	if (om_base64_decode(key, line, &unused) ||
 	    sodium_hex2bin(time, sizeof(time), line + OM_BASE64_LEN, TIME_HEX,
 			   NULL, &n, NULL) || n != sizeof(time))
 		return false;
-	learn(t, public, time);
+	learn(t, key, time);
 	return true;
 }
 
@@ -125,7 +125,7 @@ static int write_entries(const struct om_times *t, int fd)
 	for (size_t i = 0; i < t->entries.n && !rc; i++) {
 		const struct entry *e = OM_AT(&t->entries, struct entry, i);
 
-		format(line, e->public, e->time);
+		format(line, e->key, e->time);
 		rc = write_all(fd, line, LINE);
 	}
 	if (!rc && fdatasync(fd))
@@ -250,10 +250,10 @@ void om_times_close(struct om_times *t)
 	free(t);
 }
 
-void om_times_get(const struct om_times *t, const uint8_t *public,
+void om_times_get(const struct om_times *t, const uint8_t *key,
 		  uint8_t time[OM_HS_TIME])
 {
-	const struct entry *e = find(t, public);
+	const struct entry *e = find(t, key);
 
 	if (e)
 		memcpy(time, e->time, OM_HS_TIME);
@@ -262,7 +262,7 @@ void om_times_get(const struct om_times *t, const uint8_t *public,
 }
 
 /* The disk may be full: no part of a line stays. */
-static int append(struct om_times *t, const uint8_t *public, const uint8_t *time)
+static int append(struct om_times *t, const uint8_t *key, const uint8_t *time)
 {
 	off_t end = lseek(t->fd, 0, SEEK_END);
 	char line[LINE + 1];
@@ -270,7 +270,7 @@ static int append(struct om_times *t, const uint8_t *public, const uint8_t *time
 
 	if (end < 0)
 		return errno;
-	format(line, public, time);
+	format(line, key, time);
 	rc = write_all(t->fd, line, LINE);
 	if (!rc && fdatasync(t->fd))
 		rc = errno;
@@ -279,15 +279,15 @@ static int append(struct om_times *t, const uint8_t *public, const uint8_t *time
 	return rc;
 }
 
-int om_times_put(struct om_times *t, const uint8_t *public,
+int om_times_put(struct om_times *t, const uint8_t *key,
 		 const uint8_t time[OM_HS_TIME], struct om_err *err)
 {
-	int rc = append(t, public, time);
+	int rc = append(t, key, time);
 
 	if (rc)
 		return om_err_sys(err, rc, "\"%s\"", t->path);
 	t->lines++;
-	learn(t, public, time);
+	learn(t, key, time);
 	/* Should that fail, the old file goes on. */
 	if (has_many_old(t))
 		renew(t, &(struct om_err){ 0 });

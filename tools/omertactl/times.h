@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The latest timestamp of each public key, kept in a file across the agent's runs:
- * what was sent before must not be taken for new by whoever comes after us.
+ * The latest timestamp of each key, our own or what stands for a peer's, kept in a file
+ * across the agent's runs: what was sent before must not be taken for new by whoever
+ * comes after us.
  *
- * Lines are added, "PUBLIC-KEY TIME", in base64 and hexadecimal, the greatest counts,
+ * Lines are added, "KEY TIME", in base64 and hexadecimal, the greatest counts,
  * and the file is made anew when most of them are old. One process has it at a time.
  */
 #ifndef OM_TIMES_H
@@ -18,10 +19,10 @@ struct om_times *om_times_open(const char *path, struct om_err *err);
 void om_times_close(struct om_times *t);
 
 /* All zeros for a key that is not known */
-void om_times_get(const struct om_times *t, const uint8_t *public,
+void om_times_get(const struct om_times *t, const uint8_t *key,
 		  uint8_t time[OM_HS_TIME]);
 /* On disk when it returns OM_OK; else nothing has changed. */
-int om_times_put(struct om_times *t, const uint8_t *public,
+int om_times_put(struct om_times *t, const uint8_t *key,
 		 const uint8_t time[OM_HS_TIME], struct om_err *err);
 
 #endif

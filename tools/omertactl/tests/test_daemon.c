@@ -48,6 +48,54 @@ static void forget(struct om_daemon *d)
 		d->err.text);
 }
 
+static void become(struct om_daemon *d, uint8_t secret)
+{
+	while (d->agent->peers)
+		om_agent_remove(d->agent, d->agent->peer[0].id);
+	memset(d->agent->host.pair.secret, secret, OM_NOISE_KEY);
+	om_hs_host_init(&d->agent->host);
+}
+
+/* Whether the one peer of the kernel has this time, once it is adopted */
+static bool has_time(struct om_daemon *d, const uint8_t *time)
+{
+	return !om_peers_adopt(d) && d->agent->peers == 1 &&
+	       !memcmp(d->agent->peer[0].latest, time, OM_HS_TIME);
+}
+
+/* With a stolen key somebody could have sent times that its peer never comes to. */
+static void new_key(struct om_daemon *d)
+{
+	static const struct om_agent_ops ops;
+	static const uint8_t none[OM_HS_TIME];
+	struct om_agent agent;
+	uint8_t time[OM_HS_TIME], key[OM_NOISE_KEY];
+	struct om_peer *peer;
+	struct om_err err;
+
+	peer = om_list_add(&fake_device("omr0")->peers, sizeof(*peer));
+	peer->id = 1;
+	memset(peer->public_key, 7, sizeof(peer->public_key));
+	memset(time, 0xff, sizeof(time));
+	om_agent_init(&agent, &ops, d);
+	d->agent = &agent;
+	d->times = om_times_open(unit_path("new-key.times"), &err);
+	become(d, 1);
+	om_peers_times_key(d, peer->public_key, key);
+	unit_ok(d->times && has_time(d, none) &&
+		!om_times_put(d->times, key, time, &err),
+		"daemon: a peer without a time", "%s", d->err.text);
+	become(d, 1);
+	unit_ok(has_time(d, time), "daemon: a peer's time is known again", "%s", "");
+	become(d, 2);
+	unit_ok(has_time(d, none), "daemon: with another key of ours it is not", "%s",
+		"");
+	become(d, 2);
+	om_agent_free(&agent);
+	om_times_close(d->times);
+	d->agent = NULL;
+}
+
 void test_daemon(void)
 {
 	struct om_daemon d = { .ifname = "omr0", .nl = om_nl_new() };
@@ -57,6 +105,7 @@ void test_daemon(void)
 	run = unit_main("link add omr0", NULL);
 	unit_run_free(&run);
 	forget(&d);
+	new_key(&d);
 	om_nl_free(d.nl);
 	fake_reset();
 }
