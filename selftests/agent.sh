@@ -405,7 +405,7 @@ test_powers() {
 	is 65534 stat -c %u "$DIR/a.state/omr0.times"
 	resolver=$(pgrep -P "${AGENT[a]}")
 	is 0000000000000000 sed -n 's/^CapPrm:\t//p' "/proc/$resolver/status"
-	is 65534 awk '/^Uid:/ { print $2 }' "/proc/$resolver/status"
+	is 65534 sed -nE 's/^Uid:\t([0-9]+).*/\1/p' "/proc/$resolver/status"
 	# Its input, outputs and socket
 	is 4 sh -c "ls /proc/$resolver/fd | wc -l"
 	stop a
