@@ -203,7 +203,7 @@ static bool remember(void *ctx, const uint8_t *public,
 	uint8_t key[OM_NOISE_KEY];
 
 	if (public)
-		om_peers_times_key(d, public, key);
+		om_times_key(d->agent->host.pair.public, public, key);
 	else
 		memcpy(key, d->agent->host.pair.public, sizeof(key));
 	if (!om_times_put(d->times, key, time, &d->err))

@@ -5,7 +5,6 @@
 #include "state.h"
 #include "sync.h"
 
-#include <sodium.h>
 #include <string.h>
 #include <time.h>
 
@@ -87,17 +86,6 @@ static void drop_peers(struct om_daemon *d, const struct om_state *state)
 	}
 }
 
-void om_peers_times_key(const struct om_daemon *d, const uint8_t *public,
-			uint8_t key[OM_NOISE_KEY])
-{
-	crypto_hash_sha256_state state;
-
-	crypto_hash_sha256_init(&state);
-	crypto_hash_sha256_update(&state, d->agent->host.pair.public, OM_NOISE_KEY);
-	crypto_hash_sha256_update(&state, public, OM_NOISE_KEY);
-	crypto_hash_sha256_final(&state, key);
-}
-
 static void add_peers(struct om_daemon *d, const struct om_state *state)
 {
 	uint8_t key[OM_NOISE_KEY];
@@ -109,7 +97,8 @@ static void add_peers(struct om_daemon *d, const struct om_state *state)
 		if (!a && !om_key_is_zero(peer->public_key)) {
 			a = om_agent_add(d->agent, peer->id);
 			memcpy(a->hs.public, peer->public_key, OM_NOISE_KEY);
-			om_peers_times_key(d, peer->public_key, key);
+			om_times_key(d->agent->host.pair.public, peer->public_key,
+				     key);
 			om_times_get(d->times, key, a->latest);
 			om_hs_peer_init(&a->hs);
 		}

@@ -32,12 +32,6 @@ struct om_daemon {
 
 /* The file for the first time */
 int om_peers_read_config(struct om_daemon *d, struct om_err *err);
-/*
- * What a peer's latest time is kept under, with the key that we have: messages that were
- * made for another key, stolen perhaps, say nothing to this one.
- */
-void om_peers_times_key(const struct om_daemon *d, const uint8_t *public,
-			uint8_t key[OM_NOISE_KEY]);
 /* Take the peers that the kernel has. Errors of this and the others are in d->err. */
 int om_peers_adopt(struct om_daemon *d);
 /*

@@ -45,6 +45,17 @@ static struct entry *find(const struct om_times *t, const uint8_t *key)
 	return NULL;
 }
 
+void om_times_key(const uint8_t *ours, const uint8_t *theirs,
+		  uint8_t key[OM_NOISE_KEY])
+{
+	crypto_hash_sha256_state state;
+
+	crypto_hash_sha256_init(&state);
+	crypto_hash_sha256_update(&state, ours, OM_NOISE_KEY);
+	crypto_hash_sha256_update(&state, theirs, OM_NOISE_KEY);
+	crypto_hash_sha256_final(&state, key);
+}
+
 static void learn(struct om_times *t, const uint8_t *key, const uint8_t *time)
 {
 	struct entry *e = find(t, key);

@@ -18,6 +18,12 @@ struct om_times;
 struct om_times *om_times_open(const char *path, struct om_err *err);
 void om_times_close(struct om_times *t);
 
+/*
+ * What a peer's time is kept under, with a key of ours: messages that were made for
+ * another one, stolen perhaps, say nothing to this one.
+ */
+void om_times_key(const uint8_t *ours, const uint8_t *theirs,
+		  uint8_t key[OM_NOISE_KEY]);
 /* All zeros for a key that is not known */
 void om_times_get(const struct om_times *t, const uint8_t *key,
 		  uint8_t time[OM_HS_TIME]);

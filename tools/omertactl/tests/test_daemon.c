@@ -81,7 +81,7 @@ static void new_key(struct om_daemon *d)
 	d->agent = &agent;
 	d->times = om_times_open(unit_path("new-key.times"), &err);
 	become(d, 1);
-	om_peers_times_key(d, peer->public_key, key);
+	om_times_key(agent.host.pair.public, peer->public_key, key);
 	unit_ok(d->times && has_time(d, none) &&
 		!om_times_put(d->times, key, time, &err),
 		"daemon: a peer without a time", "%s", d->err.text);
