@@ -175,7 +175,8 @@ static void forget(void *ctx, uint32_t peer_id, uint32_t local_id)
 {
 	struct om_daemon *d = ctx;
 
-	if (om_peers_forget_key(d, peer_id, local_id))
+	/* It may be gone already. */
+	if (om_peers_forget_key(d, peer_id, local_id) && d->err.sys != ENOENT)
 		note(d);
 }
 
