@@ -47,7 +47,7 @@ struct omerta_engine {
 	const char *name;
 	bool (*has)(void);
 	void (*keys)(struct omerta_mb *mb, const struct omerta_chunk *list,
-		     unsigned int n);
+		     unsigned int n, bool open);
 	void (*crypt)(struct omerta_mb *mb, const struct omerta_chunk *list,
 		      unsigned int n, bool open);
 	void (*tags)(struct omerta_mb *mb, const struct omerta_chunk *list,
@@ -160,7 +160,7 @@ static void seal_with(const struct omerta_engine *isa, const struct omerta_chunk
 	struct omerta_mb *mb = begin(secret);
 
 	scoped_ksimd() {
-		isa->keys(mb, list, n);
+		isa->keys(mb, list, n, false);
 		isa->crypt(mb, list, n, false);
 		isa->tags(mb, list, n);
 		put_tags(mb, list, n);
@@ -210,7 +210,7 @@ static u32 open_with(const struct omerta_engine *isa, const struct omerta_chunk 
 	u32 good = 0;
 
 	scoped_ksimd() {
-		isa->keys(mb, list, n);
+		isa->keys(mb, list, n, true);
 		isa->tags(mb, list, n);
 		good = compare(mb, list, n);
 		if (good == omerta_chunk_all(n))

@@ -30,32 +30,58 @@ struct omerta_mb_lanes {
 };
 
 /**
+ * struct omerta_mb_cursor - the next block of a list of chunks
+ * @list: the chunks that are left
+ * @end: behind the last of them
+ * @open: ciphertext becomes plaintext
+ * @from: the block
+ * @to: where it goes
+ * @left: bytes from there to the end of its chunk; 0 if the next chunk is to be begun
+ * @counter: the block's number in the chunk
+ * @nonce: the chunk's
+ */
+struct omerta_mb_cursor {
+	const struct omerta_chunk *list;
+	const struct omerta_chunk *end;
+	bool open;
+	const u8 *from;
+	u8 *to;
+	u32 left;
+	u32 counter;
+	u64 nonce;
+};
+
+/**
  * struct omerta_mb - a CPU's room for a list of chunks at work
  * @lanes: blocks at work and those after them
- * @stashed: number of blocks in @stash; all that follows is secret
+ * @cursor: behind the lanes that were found together with the one-time keys
+ * @stashed: number of blocks of key stream that are left over from making the keys;
+ *	all that follows is secret
  * @secret: the ChaCha20 key, as words in the CPU's byte order
  * @key: word w of chunk i's one-time Poly1305 key is at [w][i], in the CPU's byte order
  * @tag: chunk i's tag is made of the words at [0][i] and [1][i]
- * @blocks: of key stream, in lanes of whatever instruction set
+ * @part: the key stream's block of a chunk's end
+ * @blocks: of key stream, in lanes of whatever instruction set, or those of the list's
+ *	first blocks as they are used
  * @groups: of chunks whose tags are made
- * @stash: key stream of the list's first blocks
  */
 struct omerta_mb {
 	struct omerta_mb_lanes lanes[2];
+	struct omerta_mb_cursor cursor;
 	unsigned int stashed;
 	u32 secret[8];
 	u32 key[8][OMERTA_MB_WAYS] __aligned(64);
 	u64 tag[2][OMERTA_MB_WAYS] __aligned(64);
-	u8 blocks[2048] __aligned(64);
+	u8 part[OMERTA_BLOCK_LEN];
+	u8 blocks[OMERTA_MB_BLOCKS][OMERTA_BLOCK_LEN] __aligned(64);
 	u8 groups[3328] __aligned(64);
-	u8 stash[OMERTA_MB_BLOCKS][OMERTA_BLOCK_LEN] __aligned(64);
 };
 
 /* One file for each instruction set has these, made from mb_simd.h. */
 #define OMERTA_MB_PROTOTYPES(isa)						\
 	void omerta_mb_keys_##isa(struct omerta_mb *mb,				\
 				  const struct omerta_chunk *list,		\
-				  unsigned int n);				\
+				  unsigned int n, bool open);			\
 	void omerta_mb_crypt_##isa(struct omerta_mb *mb,			\
 				   const struct omerta_chunk *list,		\
 				   unsigned int n, bool open);			\

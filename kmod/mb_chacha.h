@@ -76,6 +76,34 @@ static __always_inline lanes_t rotate8(lanes_t v)
 #define rotate8(v)	rotate(v, 8)
 #endif
 
+#if BATCHES > 1
+/* Of all columns, or diagonals: an operation of each, then the next one */
+static __always_inline void four_rounds(state_t *x, int batches, bool diagonal)
+{
+	int i, q;
+
+#define EACH	UNROLLED for (i = 0; i < batches; i++)		\
+			UNROLLED for (q = 0; q < 4; q++)
+#define ROW(r)	x[i][4 * (r) + (q + diagonal * (r)) % 4]
+	EACH ROW(0) += ROW(1);
+	EACH ROW(3) = rotate16(ROW(3) ^ ROW(0));
+	EACH ROW(2) += ROW(3);
+	EACH ROW(1) = rotate(ROW(1) ^ ROW(2), 12);
+	EACH ROW(0) += ROW(1);
+	EACH ROW(3) = rotate8(ROW(3) ^ ROW(0));
+	EACH ROW(2) += ROW(3);
+	EACH ROW(1) = rotate(ROW(1) ^ ROW(2), 7);
+#undef ROW
+#undef EACH
+}
+
+static __always_inline void double_round(state_t *x, int batches)
+{
+	four_rounds(x, batches, false);
+	four_rounds(x, batches, true);
+}
+#else
+/* One after the other: four at once would need more registers than there are. */
 static __always_inline void quarter_round(state_t *x, int batches, int a, int b,
 					  int c, int d)
 {
@@ -104,30 +132,9 @@ static __always_inline void double_round(state_t *x, int batches)
 	quarter_round(x, batches, 2, 7, 8, 13);
 	quarter_round(x, batches, 3, 4, 9, 14);
 }
+#endif
 
-/**
- * struct cursor - the next block of a list of chunks
- * @list: the chunks that are left
- * @end: behind the last of them
- * @open: ciphertext becomes plaintext
- * @from: the block
- * @to: where it goes
- * @left: bytes from there to the end of its chunk; 0 if the next chunk is to be begun
- * @counter: the block's number in the chunk
- * @nonce: the chunk's
- */
-struct cursor {
-	const struct omerta_chunk *list;
-	const struct omerta_chunk *end;
-	bool open;
-	const u8 *from;
-	u8 *to;
-	u32 left;
-	u32 counter;
-	u64 nonce;
-};
-
-static __always_inline void begin_chunk(struct cursor *c)
+static __always_inline void begin_chunk(struct omerta_mb_cursor *c)
 {
 	const struct omerta_chunk *chunk = c->list++;
 
@@ -140,7 +147,7 @@ static __always_inline void begin_chunk(struct cursor *c)
 }
 
 /* Give a lane the block at the cursor. */
-static __always_inline void next_block(struct cursor *c,
+static __always_inline void next_block(struct omerta_mb_cursor *c,
 				       struct omerta_mb_lanes *l, int lane)
 {
 	while (!c->left && c->list < c->end)
@@ -167,7 +174,7 @@ static __always_inline void make_blocks(state_t *made, int batches,
 					const struct omerta_mb *mb,
 					const struct omerta_mb_lanes *l,
 					struct omerta_mb_lanes *next,
-					struct cursor *c)
+					struct omerta_mb_cursor *c)
 {
 	const u32 *k = mb->secret;
 	state_t x[BATCHES] __uninitialized;
@@ -323,26 +330,29 @@ static void xor_stash(u8 *to, const u8 *from, const u8 *stash, u32 len)
 		to[i] = from[i] ^ stash[i];
 }
 
-/* Keep a batch of key stream for later. */
+/* Keep a batch of key stream for later, where it was made. */
 static noinline_for_stack void stash_batch(struct omerta_mb *mb, int batch)
 {
-	const state_t *made = (state_t *)mb->blocks;
+	u8 (*stash)[OMERTA_BLOCK_LEN] = &mb->blocks[LANES * batch];
 	state_t x __uninitialized;
 	int i;
 
-	transpose(x, made[batch]);
-
+	transpose(x, (lanes_t *)stash);
 	UNROLLED
 	for (i = 0; i < LANES; i++)
-		store_block(mb->stash[LANES * batch + i], x, i);
+		store_block(stash[i], x, i);
 }
 
-/* One-time keys from chunk @first on. Lanes that are left begin with the key stream. */
+/*
+ * One-time keys from chunk @first on. Lanes that are left begin with the key stream, and
+ * the blocks behind those are found already.
+ */
 static __always_inline void make_keys(struct omerta_mb *mb,
 				      const struct omerta_chunk *list,
-				      unsigned int n, unsigned int first)
+				      unsigned int n, unsigned int first,
+				      bool open)
 {
-	struct cursor c = { .list = list, .end = list + n };
+	struct omerta_mb_cursor c = { .list = list, .end = list + n, .open = open };
 	struct omerta_mb_lanes *l = &mb->lanes[0];
 	unsigned int keys = n - first < BLOCKS ? n - first : BLOCKS;
 	state_t *made = (state_t *)mb->blocks;
@@ -355,7 +365,7 @@ static __always_inline void make_keys(struct omerta_mb *mb,
 	}
 	for (; i < BLOCKS; i++)
 		next_block(&c, l, i);
-	make_blocks(made, BATCHES, mb, l, NULL, NULL);
+	make_blocks(made, BATCHES, mb, l, keys < BLOCKS ? &mb->lanes[1] : NULL, &c);
 	for (j = 0; j < BATCHES; j++) {
 		if (LANES * j < keys)
 			for (i = 0; i < 8; i++)
@@ -364,15 +374,14 @@ static __always_inline void make_keys(struct omerta_mb *mb,
 			stash_batch(mb, j);
 	}
 	mb->stashed = BLOCKS - keys;
+	mb->cursor = c;
 }
 
 static __always_inline void crypt_blocks(struct omerta_mb *mb, int batches,
 					 const struct omerta_mb_lanes *l,
 					 struct omerta_mb_lanes *next,
-					 struct cursor *c)
+					 struct omerta_mb_cursor *c)
 {
-	/* Its key stream is used up already. */
-	u8 *part = mb->stash[0];
 	state_t *made = (state_t *)mb->blocks;
 	unsigned int i, j;
 	state_t x __uninitialized;
@@ -387,8 +396,8 @@ static __always_inline void crypt_blocks(struct omerta_mb *mb, int batches,
 			if (l->len[at] >= OMERTA_BLOCK_LEN) {
 				xor_block(l->to[at], l->from[at], x, i);
 			} else if (l->len[at]) {
-				store_block(part, x, i);
-				xor_stash(l->to[at], l->from[at], part,
+				store_block(mb->part, x, i);
+				xor_stash(l->to[at], l->from[at], mb->part,
 					  l->len[at]);
 			}
 		}
@@ -396,7 +405,7 @@ static __always_inline void crypt_blocks(struct omerta_mb *mb, int batches,
 }
 
 /* What make_keys() has left over; returns the number of blocks. */
-static __always_inline u32 use_stash(struct omerta_mb *mb, struct cursor *c,
+static __always_inline u32 use_stash(struct omerta_mb *mb, struct omerta_mb_cursor *c,
 				     u32 blocks)
 {
 	u32 i, some, len, n = min(blocks, mb->stashed);
@@ -407,7 +416,7 @@ static __always_inline u32 use_stash(struct omerta_mb *mb, struct cursor *c,
 		some = min(n - i, DIV_ROUND_UP(c->left, OMERTA_BLOCK_LEN));
 		len = min(c->left, some * OMERTA_BLOCK_LEN);
 		xor_stash(c->to, c->from,
-			  mb->stash[BLOCKS - mb->stashed + i], len);
+			  mb->blocks[BLOCKS - mb->stashed + i], len);
 		c->from += len;
 		c->to += len;
 		c->left -= len;
@@ -420,8 +429,8 @@ static __always_inline void crypt_list(struct omerta_mb *mb,
 				       const struct omerta_chunk *list,
 				       unsigned int n, bool open)
 {
-	struct cursor c = { .list = list, .end = list + n, .open = open };
-	struct omerta_mb_lanes *l = &mb->lanes[0], *next = &mb->lanes[1];
+	struct omerta_mb_cursor c = { .list = list, .end = list + n, .open = open };
+	struct omerta_mb_lanes *l = &mb->lanes[1], *next = &mb->lanes[0];
 	unsigned int i;
 	u32 left = 0;
 
@@ -430,8 +439,11 @@ static __always_inline void crypt_list(struct omerta_mb *mb,
 	left -= use_stash(mb, &c, left);
 	if (!left)
 		return;
-	for (i = 0; i < BLOCKS; i++)
-		next_block(&c, l, i);
+	if (mb->stashed)
+		c = mb->cursor;
+	else
+		for (i = 0; i < BLOCKS; i++)
+			next_block(&c, l, i);
 	while (left > (BATCHES - 1) * LANES) {
 		crypt_blocks(mb, BATCHES, l, next, &c);
 		if (left <= BLOCKS)

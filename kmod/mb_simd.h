@@ -54,12 +54,12 @@ static_assert(OMERTA_MB_WAYS % LANES == 0);
 
 /* Make one-time keys, and key stream in the lanes that are left. */
 void MB(keys, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
-		   unsigned int n)
+		   unsigned int n, bool open)
 {
 	unsigned int first;
 
 	for (first = 0; first < n; first += BLOCKS)
-		make_keys(mb, list, n, first);
+		make_keys(mb, list, n, first, open);
 }
 
 /* Encrypt or decrypt, once after the keys. */
@@ -108,6 +108,6 @@ void MB(wipe, ISA)(struct omerta_mb *mb)
 	wipe(mb->tag, sizeof(mb->tag));
 	wipe(mb->blocks, BATCHES * sizeof(state_t));
 	wipe(mb->groups, round_up(GROUPS * sizeof(struct group), WIPE_STEP));
-	wipe(mb->stash, BLOCKS * OMERTA_BLOCK_LEN);
+	memzero_explicit(mb->part, sizeof(mb->part));
 }
 #endif

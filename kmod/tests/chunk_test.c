@@ -246,12 +246,12 @@ static void random_list(struct test_rng *rng, struct omerta_chunk *list,
 }
 
 static void does_nothing(struct omerta_mb *mb, const struct omerta_chunk *list,
-			 unsigned int n)
+			 unsigned int n, bool open)
 {
 }
 
-static void crypts_nothing(struct omerta_mb *mb, const struct omerta_chunk *list,
-			   unsigned int n, bool open)
+static void tags_nothing(struct omerta_mb *mb, const struct omerta_chunk *list,
+			 unsigned int n)
 {
 }
 
@@ -272,10 +272,10 @@ static void self_test(struct kunit *test)
 		bad.keys = does_nothing;
 		KUNIT_EXPECT_FALSE_MSG(test, works(&bad, check), "%s", isa->name);
 		bad = *isa;
-		bad.tags = does_nothing;
+		bad.tags = tags_nothing;
 		KUNIT_EXPECT_FALSE_MSG(test, works(&bad, check), "%s", isa->name);
 		bad = *isa;
-		bad.crypt = crypts_nothing;
+		bad.crypt = does_nothing;
 		KUNIT_EXPECT_FALSE_MSG(test, works(&bad, check), "%s", isa->name);
 	}
 	/* Every CPU that we run on has one. */
