@@ -55,6 +55,7 @@ struct omerta_mb_cursor {
  * struct omerta_mb - a CPU's room for a list of chunks at work
  * @lanes: blocks at work and those after them
  * @cursor: behind the lanes that were found together with the one-time keys
+ * @words: of ciphertexts, for steps of which some lanes have less than others
  * @stashed: number of blocks of key stream that are left over from making the keys;
  *	all that follows is secret
  * @secret: the ChaCha20 key, as words in the CPU's byte order
@@ -68,13 +69,14 @@ struct omerta_mb_cursor {
 struct omerta_mb {
 	struct omerta_mb_lanes lanes[2];
 	struct omerta_mb_cursor cursor;
+	u8 words[1024] __aligned(64);
 	unsigned int stashed;
 	u32 secret[8];
 	u32 key[8][OMERTA_MB_WAYS] __aligned(64);
 	u64 tag[2][OMERTA_MB_WAYS] __aligned(64);
 	u8 part[OMERTA_BLOCK_LEN];
 	u8 blocks[OMERTA_MB_BLOCKS][OMERTA_BLOCK_LEN] __aligned(64);
-	u8 groups[3328] __aligned(64);
+	u8 groups[2048] __aligned(64);
 };
 
 /* One file for each instruction set has these, made from mb_simd.h. */

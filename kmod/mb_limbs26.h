@@ -18,6 +18,11 @@ static __always_inline factor_t factor(ways_t limb)
 	return __builtin_convertvector(limb, factor_t);
 }
 
+static __always_inline ways_t from_factor(factor_t limb)
+{
+	return __builtin_convertvector(limb, ways_t);
+}
+
 static __always_inline ways_t mul_add(ways_t sum, factor_t a, factor_t b)
 {
 	asm("umlal %0.2d, %1.2s, %2.2s" : "+w" (sum) : "w" (a), "w" (b));
@@ -27,6 +32,11 @@ static __always_inline ways_t mul_add(ways_t sum, factor_t a, factor_t b)
 typedef ways_t factor_t;
 
 static __always_inline factor_t factor(ways_t limb)
+{
+	return limb;
+}
+
+static __always_inline ways_t from_factor(factor_t limb)
 {
 	return limb;
 }
@@ -162,6 +172,16 @@ static __always_inline void make_powers(struct powers *p, ways_t low, ways_t hig
 	mul_add_all(d, m, p->r, p->r5);
 	carry(m, d);
 	to_factors(p->rr, p->rr5, m);
+}
+
+/* The multiplier's square, as limbs */
+static __always_inline void square(ways_t *x, const struct powers *p)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < 5; i++)
+		x[i] = from_factor(p->rr[i]);
 }
 
 static __always_inline void add_limbs(ways_t *h, const ways_t *m)

@@ -127,6 +127,16 @@ static __always_inline void make_powers(struct powers *p, ways_t low, ways_t hig
 	times_20(p->rr20, p->rr);
 }
 
+/* The multiplier's square, as limbs */
+static __always_inline void square(ways_t *x, const struct powers *p)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < 3; i++)
+		x[i] = p->rr[i];
+}
+
 static __always_inline void add_limbs(ways_t *h, const ways_t *m)
 {
 	h[0] += m[0];

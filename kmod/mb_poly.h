@@ -290,12 +290,10 @@ static __always_inline void add_step(ways_t *h, const struct powers *p,
 /**
  * struct group - the state of WAYS chunks between one step and the next
  * @p: powers of their keys
- * @v: the step's words, of all lanes each
  * @h: the sum
  */
 struct group {
 	struct powers p;
-	ways_t v[WAYS * VECTORS];
 	ways_t h[N_LIMBS];
 };
 
@@ -329,25 +327,22 @@ static __always_inline void multiply_first(ways_t *h, const ways_t *by,
 }
 
 /* Join the parts of each chunk, of as many blocks, which all its lanes have then. */
-static noinline_for_stack void join_parts(struct group *g,
-					  const struct omerta_mb *mb,
-					  unsigned int first, unsigned int parts,
+static noinline_for_stack void join_parts(struct group *g, unsigned int parts,
 					  u32 blocks)
 {
 	ways_t lanes = LANE_NUMBERS;
-	ways_t r[N_LIMBS] __uninitialized;
+	ways_t rr[N_LIMBS] __uninitialized;
 	ways_t x[N_LIMBS] __uninitialized;
-	int i, bit = fls64(blocks) - 1;
+	int i, bit = fls64(blocks / 2) - 1;
 
-	clamped_limbs(r, spread(key_words(mb, first, 0), parts),
-		      spread(key_words(mb, first, 2), parts));
+	square(rr, &g->p);
 	UNROLLED
 	for (i = 0; i < N_LIMBS; i++)
-		x[i] = r[i];
+		x[i] = rr[i];
 	while (bit--) {
 		multiply(x, x);
-		if (blocks & 1 << bit)
-			multiply(x, r);
+		if (blocks / 2 & 1 << bit)
+			multiply(x, rr);
 	}
 	multiply_first(g->h, x, lanes & 1);
 	UNROLLED
@@ -381,9 +376,14 @@ static noinline_for_stack void end_group(struct group *g, struct omerta_mb *mb,
 	ways_store(&mb->tag[1][first], high);
 }
 
-/* All steps of @n groups */
+/* A step's words, of all lanes each */
+typedef ways_t words_t[WAYS * VECTORS];
+
+static_assert(GROUPS * sizeof(words_t) <= sizeof_field(struct omerta_mb, words));
+
+/* All steps of @n groups; @some has room for those where lanes have less. */
 static __always_inline void add_all(struct group *g, const struct streams *s,
-				    int n, u32 longest)
+				    int n, u32 longest, words_t *some)
 {
 	/* From @begin to @end all lanes have whole steps. */
 	u64 begin = 0, end = U64_MAX;
@@ -397,18 +397,23 @@ static __always_inline void add_all(struct group *g, const struct streams *s,
 			end = min(end, s[i].none[j] + s[i].len[j]);
 		}
 	for (off = 0; off < longest; off += STEP) {
-		bool whole = begin <= off && off + STEP <= end;
+		if (begin <= off && off + STEP <= end) {
+			words_t v[2] __uninitialized;
 
-		UNROLLED
-		for (i = 0; i < n; i++) {
-			if (whole)
-				take_all(&s[i], off, g[i].v);
-			else
-				take_some(&s[i], off, g[i].v);
+			UNROLLED
+			for (i = 0; i < n; i++)
+				take_all(&s[i], off, v[i]);
+			UNROLLED
+			for (i = 0; i < n; i++)
+				add_step(h[i], &g[i].p, &s[i], v[i], off, true);
+		} else {
+			UNROLLED
+			for (i = 0; i < n; i++)
+				take_some(&s[i], off, some[i]);
+			UNROLLED
+			for (i = 0; i < n; i++)
+				add_step(h[i], &g[i].p, &s[i], some[i], off, false);
 		}
-		UNROLLED
-		for (i = 0; i < n; i++)
-			add_step(h[i], &g[i].p, &s[i], g[i].v, off, whole);
 	}
 	UNROLLED
 	for (i = 0; i < n; i++)
@@ -417,17 +422,17 @@ static __always_inline void add_all(struct group *g, const struct streams *s,
 			g[i].h[j] = h[i][j];
 }
 
-static noinline_for_stack void add_one_group(struct group *g,
-					     const struct streams *s, u32 longest)
+static noinline_for_stack void add_one_group(struct group *g, const struct streams *s,
+					     u32 longest, words_t *some)
 {
-	add_all(g, s, 1, longest);
+	add_all(g, s, 1, longest, some);
 }
 
 /* One's operations go in between the other's, which wait for each other. */
-static noinline_for_stack void add_two_groups(struct group *g,
-					      const struct streams *s, u32 longest)
+static noinline_for_stack void add_two_groups(struct group *g, const struct streams *s,
+					      u32 longest, words_t *some)
 {
-	add_all(g, s, 2, longest);
+	add_all(g, s, 2, longest, some);
 }
 
 /* Steps of a part that are worth joining it to others for */
@@ -450,6 +455,7 @@ static unsigned int make_tags(struct omerta_mb *mb,
 			      unsigned int first)
 {
 	struct group *g = (struct group *)mb->groups;
+	words_t *some = (words_t *)mb->words;
 	int i, groups = GROUPS > 1 && first + WAYS < n ? 2 : 1;
 	struct streams s[2];
 	u32 longest = 0, size;
@@ -465,11 +471,11 @@ static unsigned int make_tags(struct omerta_mb *mb,
 		begin_group(&g[i], mb, c, parts);
 	}
 	if (groups == 1)
-		add_one_group(g, s, size);
+		add_one_group(g, s, size, some);
 	else
-		add_two_groups(g, s, size);
+		add_two_groups(g, s, size, some);
 	if (parts > 1)
-		join_parts(g, mb, first, parts, size / 16);
+		join_parts(g, parts, size / 16);
 	for (i = 0; i < groups; i++)
 		end_group(&g[i], mb, first + i * WAYS, parts, &s[i]);
 	return groups * WAYS;
