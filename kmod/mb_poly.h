@@ -398,14 +398,15 @@ static __always_inline void add_all(struct group *g, const struct streams *s,
 		}
 	for (off = 0; off < longest; off += STEP) {
 		if (begin <= off && off + STEP <= end) {
-			words_t v[2] __uninitialized;
+			/* Of an array clang would keep all in memory. */
+			words_t v __uninitialized, w __uninitialized;
 
-			UNROLLED
-			for (i = 0; i < n; i++)
-				take_all(&s[i], off, v[i]);
-			UNROLLED
-			for (i = 0; i < n; i++)
-				add_step(h[i], &g[i].p, &s[i], v[i], off, true);
+			take_all(&s[0], off, v);
+			if (n > 1)
+				take_all(&s[1], off, w);
+			add_step(h[0], &g[0].p, &s[0], v, off, true);
+			if (n > 1)
+				add_step(h[1], &g[1].p, &s[1], w, off, true);
 		} else {
 			UNROLLED
 			for (i = 0; i < n; i++)
