@@ -267,8 +267,9 @@ memory_kb() {
 }
 
 # hostile ARGUMENT...: from b, not from where the peer is
+# From the first CPU.
 hostile() {
-	on b timeout 300 ./hostile.py "$@" 192.0.2.1 "$PORT" "$(cat "$DIR/a.pub")"
+	on b taskset 1 timeout 300 ./hostile.py "$@" 192.0.2.1 "$PORT" "$(cat "$DIR/a.pub")"
 }
 
 # unmoved OLD-IDS: nothing that strangers sent had an effect.
@@ -315,6 +316,8 @@ test_hostile_flood() {
 
 	pair_with_agents
 	pings a 10.9.0.2
+	# What interrupts take counts as the time of whom they interrupt.
+	taskset -p 2 "${AGENT[a]}"
 	hostile flood 1
 	memory=$(memory_kb a)
 	old=$(ids a)
