@@ -262,12 +262,17 @@ cpu_ms() {
 	awk '{ print ($14 + $15) * 10 }' "/proc/${AGENT[$1]}/stat"
 }
 
+# took_less MS BEFORE: a's agent since then. Time on an emulated CPU says nothing, so
+# User-mode Linux has to judge.
+took_less() {
+	! grep -q 'User Mode Linux' /proc/cpuinfo || less_than $(($2 + $1)) cpu_ms a
+}
+
 memory_kb() {
 	awk '/^VmRSS:/ { print $2 }' "/proc/${AGENT[$1]}/status"
 }
 
-# hostile ARGUMENT...: from b, not from where the peer is
-# From the first CPU.
+# hostile ARGUMENT...: from b's first CPU, not from where the peer is
 hostile() {
 	on b taskset 1 timeout 300 ./hostile.py "$@" 192.0.2.1 "$PORT" "$(cat "$DIR/a.pub")"
 }
@@ -325,13 +330,13 @@ test_hostile_flood() {
 	on a omertactl link set omr0 control-rate 1000000
 	cpu=$(cpu_ms a)
 	hostile flood 4
-	less_than $((cpu + 1000)) cpu_ms a
+	took_less 1000 "$cpu"
 	unmoved "$old"
 	# As if from many places
 	on a omertactl link set omr0 control-rate 200 control-source-rate 1000000
 	cpu=$(cpu_ms a)
 	hostile flood 4
-	less_than $((cpu + 2000)) cpu_ms a
+	took_less 2000 "$cpu"
 	unmoved "$old"
 	# The agent's own
 	on a omertactl link set omr0 control-rate 1000000
