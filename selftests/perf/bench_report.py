@@ -107,11 +107,13 @@ class Report:
                  "bytes; a lone chunk. For mb-avx2:avx2 the CPU's AVX-512 was hidden from "
                  "the library too, behind :ssse3 all of AVX. mb-neon:arm64 is how many times fewer instructions, counted "
                  "on an emulated CPU, its long payload 8 KiB.", "")
-        names = list(dict.fromkeys(k.split(" ", 1)[1] for k in self.data["ratios"]))
-        engines = dict.fromkeys(k.split(" ", 1)[0] for k in self.data["ratios"])
-        self.say(*table(["engine"] + names, (
-            [engine] + [self.data["ratios"].get(f"{engine} {name}", "-") for name in names]
-            for engine in engines)))
+        for title, ratios in (("By medians:", self.data["ratios"]),
+                              ("By the shortest times, when neighbours of the machine "
+                               "disturbed least:", self.data["ratios-of-minima"])):
+            names = list(dict.fromkeys(k.split(" ", 1)[1] for k in ratios))
+            self.say(title, "", *table(["engine"] + names, (
+                [engine] + [ratios.get(f"{engine} {name}", "-") for name in names]
+                for engine in dict.fromkeys(k.split(" ", 1)[0] for k in ratios))))
 
     def dispatch(self):
         cases = self.found["dispatch"]
