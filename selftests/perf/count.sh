@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 . ./perf/lib_perf.sh
 
 declare -A UNIT=([bulk]=insn/B [cipher]=insn/B [packet]=insn/packet)
-BYTES=${BYTES:-$((64 << 20))} PACKETS=4000
+BYTES=${BYTES:-$((256 << 20))} PACKETS=4000
 
 # Nanoseconds that the only CPU has not been idle
 ran() {
