@@ -241,6 +241,67 @@ test_preshared_key() {
 	is 0 keys a installed
 }
 
+# policy NS VALUE: whether it uses ML-KEM with the other from now on
+policy() {
+	sed -i "s/^PostQuantum.*/PostQuantum = $2/" "$DIR/$1.conf"
+	signal "$1" HUP
+}
+
+# has_said NS TEXT: whether its agent has said so
+has_said() {
+	grep -qF "$2" "$DIR/$1.says"
+}
+
+# longest: UDP payload among the control datagrams that crossed the link
+longest() {
+	tcpdump -nr "$DIR/pcap" 2>/dev/null | sed 's/.*length //' | sort -n | tail -n 1
+}
+
+# With ML-KEM, which only another omertactl may have: it is used where both have it, and
+# nothing else where one insists.
+test_post_quantum() {
+	local TOOL=omertactl old
+
+	printf '%s\n' '[Peer]' 'Id = 1' 'PostQuantum = on' >"$DIR/wants"
+	if ! omertactl check "$DIR/wants"; then
+		TOOL=../omertactl-kem
+		[[ -e $TOOL ]] || { echo "SKIP no omertactl with ML-KEM for this machine"; exit 4; }
+	fi
+	pair 'PostQuantum = required'
+	bg a tcpdump -i to_b -U -w "$DIR/pcap" 'udp[8:4] & 0xfffffff0 = 0x4f4d5220' 2>"$DIR/err"
+	await grep -q listening "$DIR/err"
+	agent a
+	agent b
+	pings a 10.9.0.2
+	rekey b
+	await agree_on_key
+	await is 1336 longest
+	no_drops a
+	no_drops b
+	# b must not: a, which insists, gets no other key, and what there is goes on.
+	policy b off
+	old=$(key a local-id)
+	signal a USR1
+	await has_said b 'wants keys with ML-KEM-768, which PostQuantum rules out'
+	is "$old" key a local-id
+	pings a 10.9.0.2
+	# b may: and is told what came of it.
+	policy b on
+	await another_key a "$old"
+	await agree_on_key
+	await has_said b 'are agreed on with ML-KEM-768'
+	# Nor does a take keys without it.
+	policy b off
+	old=$(key b local-id)
+	signal b USR1
+	await has_said a 'wants keys without ML-KEM-768, which PostQuantum requires'
+	is "$old" key b local-id
+	policy a off
+	await another_key b "$old"
+	await agree_on_key
+	pings b 10.9.0.1
+}
+
 # Whom b does not know it does not answer.
 test_unknown_peer() {
 	pair
@@ -642,7 +703,7 @@ signal.pause()'
 
 TESTS=(
 	test_first_packet test_rekeys test_bad_link test_both_begin test_restart
-	test_clock_steps test_moves test_nat test_named_endpoint test_preshared_key test_unknown_peer test_replaced_peer
+	test_clock_steps test_moves test_nat test_named_endpoint test_preshared_key test_post_quantum test_unknown_peer test_replaced_peer
 	test_keepalive_begins test_powers test_resolver_gone test_hostile_replays
 	test_hostile_flood test_refusals test_reload
 	test_device_gone test_up_down test_default_route test_up_fails

@@ -22,10 +22,11 @@ config_peer() {
 		"AllowedIPs = $IN4${NUM[$2]}/32, $IN6${NUM[$2]}/128" "${@:3}" >>"$DIR/$1.conf"
 }
 
-# agent NS
+# agent NS: $TOOL, if that is set
 agent() {
 	mkdir -p "$DIR/$1.state"
-	STATE_DIRECTORY=$DIR/$1.state bg "$1" omertactl agent "$DEV" config "$DIR/$1.conf"
+	STATE_DIRECTORY=$DIR/$1.state bg "$1" "${TOOL:-omertactl}" agent "$DEV" \
+		config "$DIR/$1.conf" 2> >(tee "$DIR/$1.says" >&2)
 	AGENT[$1]=$!
 	await bound "$1"
 }

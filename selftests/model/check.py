@@ -36,6 +36,36 @@ STOLEN_LATER = before(
     "principal Initiator[\n\tleaks i_s\n]\n\n",
 )
 
+# What a recorded handshake and a quantum computer give away
+X25519_BROKEN_LATER = before(
+    "queries[",
+    "phase[1]\n\nprincipal Responder[\n\tleaks r_s, r_e\n]\n\n"
+    "principal Initiator[\n\tleaks i_s, i_e\n]\n\n",
+)
+KEM_BROKEN = after("generates i_e, time, i_id, i_kem\n", "\tleaks i_kem\n")
+
+# Mode 01: a secret for the initiator's fresh key, of which the psk is made, too
+ENCAPSULATED = [
+    ("generates i_e, time, i_id\n", "generates i_e, time, i_id, i_kem\n\ti_ek = PUBKEY(i_kem)\n"),
+    ("CONCAT(time, i_id)", "CONCAT(time, i_id, i_ek)"),
+    ("generates r_e, r_id\n", "generates r_e, r_id, r_secret\n"),
+    (
+        "\tgot_t = AEAD_DEC(r_k3, zero, sealed_t, r_h2)?\n",
+        "\tgot_t = AEAD_DEC(r_k3, zero, sealed_t, r_h2)?\n"
+        "\t_, _, got_ek = SPLIT(got_t)?\n"
+        "\tr_text = PKE_ENC(got_ek, r_secret)\n"
+        "\tr_psk = HASH(psk, r_secret, HASH(got_ek, r_text))\n",
+    ),
+    ("HKDF(r_c6, psk, nil)", "HKDF(r_c6, r_psk, nil)"),
+    ("r_eph, sealed_id\n", "r_eph, sealed_id, r_text\n"),
+    (
+        "\ti_c7, i_t7, i_k7 = HKDF(i_c6, psk, nil)\n",
+        "\ti_secret = PKE_DEC(i_kem, r_text)\n"
+        "\ti_psk = HASH(psk, i_secret, HASH(i_ek, r_text))\n"
+        "\ti_c7, i_t7, i_k7 = HKDF(i_c6, i_psk, nil)\n",
+    ),
+]
+
 # name, concurrent sessions, changes, and the verdicts on the model's queries in their
 # order: c for confidentiality, a for authentication, 0 if it holds. An initiation may
 # be replayed (the first a1), as the model has no order of times.
@@ -48,6 +78,10 @@ VARIANTS = [
     ("responder's key stolen", 2, [STOLEN_R], "c0c0c1a1a0a0a0"),
     ("initiator's key stolen, no psk", 2, [STOLEN_I, NO_PSK], "c0c1c0a1a0a1a0"),
     ("responder's key stolen, no psk", 2, [STOLEN_R, NO_PSK], "c1c0c1a1a1a0a1"),
+    ("X25519 broken later, no psk", 2, [NO_PSK, X25519_BROKEN_LATER], "c1c1c1a1a0a0a0"),
+    ("the same with ML-KEM", 2, [NO_PSK, *ENCAPSULATED, X25519_BROKEN_LATER], "c0c0c1a1a0a0a0"),
+    ("ML-KEM broken", 2, [NO_PSK, *ENCAPSULATED, KEM_BROKEN], "c0c0c0a1a0a0a0"),
+    ("with ML-KEM, no psk", 2, [NO_PSK, *ENCAPSULATED], "c0c0c0a1a0a0a0"),
     ("both begin", 2, "both", "c0c0c0a1a0a0a0" * 2),
 ]
 

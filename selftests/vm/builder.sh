@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# builder.sh gcc|clang COMMAND...: runs a command in a root of a newer Debian with
+# builder.sh gcc|clang|tool COMMAND...: runs a command in a root of a newer Debian with
 # that compiler, for kernels that the host's is too old for, or whose headers bring
-# programs that the host cannot run. Sees the checkout and the cache under their
-# usual names.
+# programs that the host cannot run; or with what omertactl is built with. Sees the
+# checkout and the cache under their usual names.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -20,6 +20,8 @@ main() {
 	gcc) PACKAGES+=(gcc-14-for-host gcc-14-for-host:arm64) ;;
 	clang) PACKAGES+=(bc bison clang-19 flex libc6-dev libelf-dev lld-19 llvm-19 m4 perl
 		python3-minimal) ;;
+	tool) PACKAGES+=(gcc-14-for-host libasan8 libc6-dev libnl-3-dev libnl-genl-3-dev
+		libsodium-dev libssl-dev libubsan1 libzstd-dev pkgconf pkgconf-bin zlib1g-dev) ;;
 	*) die "no root with $1 is known" ;;
 	esac
 	if [[ ! -e $root/stamp ]]; then
@@ -68,5 +70,5 @@ enter() {
 	' builder "$root" "$owner" "$TOP_DIR" "$CACHE" "$@"
 }
 
-(($# > 1)) || die "usage: builder.sh gcc|clang COMMAND..."
+(($# > 1)) || die "usage: builder.sh gcc|clang|tool COMMAND..."
 main "$@"

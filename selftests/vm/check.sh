@@ -107,6 +107,8 @@ cell() {
 	[[ $arch != arm64 ]] || "$VM_DIR/deps.sh" arm64
 	"$VM_DIR/kernel.sh" "$kernel" "$arch"
 	"$VM_DIR/rootfs.sh" "$arch" >/dev/null
+	# image.sh takes it along.
+	[[ $arch != amd64 ]] || "$VM_DIR/tool_kem.sh" >/dev/null
 	[[ " ${stages[*]} " == *" build-$kernel-$arch "* ]] ||
 		stage "build-$kernel-$arch" build "$kernel" "$arch"
 	if [[ $kernel == uml ]]; then
@@ -190,6 +192,7 @@ host_stages() {
 	stage leaves user_tests leaf_tests
 	stage lists user_tests lists
 	stage omertactl tool_tests
+	stage ml-kem "$VM_DIR/tool_kem.sh" check
 }
 
 # What takes a machine of its own

@@ -47,6 +47,9 @@ stage_tools() {
 	tool=$("$VM_DIR/tool.sh" "$ARCH")
 	mkdir -p "$stage"/usr/{sbin,lib/systemd/system,lib/sysusers.d} "$stage/root/out"
 	cp "$tool" "$stage/usr/sbin"
+	# For the test of its handshakes alone, so that others test what users build here
+	[[ $ARCH != amd64 || ! -e $CACHE/builder/tool/stamp ]] ||
+		cp "$("$VM_DIR/tool_kem.sh")" "$stage/root/omertactl-kem"
 	cp "$TOP_DIR"/tools/omertactl/systemd/*.service "$stage/usr/lib/systemd/system"
 	cp "$TOP_DIR/tools/omertactl/systemd/sysusers.conf" "$stage/usr/lib/sysusers.d/omerta.conf"
 	cp -a "$TOP_DIR/selftests" "$stage/root/selftests"

@@ -125,7 +125,7 @@ static uint32_t new_id(struct om_agent *agent, uint64_t now)
 static void drop_sent(struct om_agent_peer *peer)
 {
 	peer->sent = false;
-	om_noise_wipe(&peer->noise);
+	om_hs_wipe(&peer->begun);
 }
 
 static void stop_trying(struct om_agent_peer *peer)
@@ -150,6 +150,38 @@ static bool next_time(struct om_agent *agent, uint8_t time[OM_HS_TIME])
 	return agent->ops->remember(agent->ctx, NULL, time);
 }
 
+/*
+ * An end that does not have the other mode, or must not use it, says nothing: who can do
+ * without tries both, each twice in a row, since of two tries one yields.
+ */
+static enum om_hs_mode next_mode(const struct om_agent_peer *peer)
+{
+	if (peer->kem == OM_KEM_OFF)
+		return OM_HS_CLASSIC;
+	if (peer->kem == OM_KEM_ON && peer->vain > OM_AGENT_KEM_TRIES &&
+	    peer->vain / 2 % 2 == 0)
+		return OM_HS_CLASSIC;
+	return OM_HS_MLKEM;
+}
+
+static bool may_use(const struct om_agent_peer *peer, enum om_hs_mode mode)
+{
+	return peer->kem == OM_KEM_ON ||
+	       (peer->kem == OM_KEM_REQUIRED) == (mode == OM_HS_MLKEM);
+}
+
+/* A key was made: in which mode is told when that changes, if it could be either. */
+static void tell_mode(struct om_agent *agent, struct om_agent_peer *peer,
+		      enum om_hs_mode mode)
+{
+	bool either = peer->kem == OM_KEM_ON;
+
+	if (either && !(peer->told && peer->told_mode == mode))
+		agent->ops->agreed(agent->ctx, peer->id, mode);
+	peer->told = either;
+	peer->told_mode = mode;
+}
+
 static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
 		     uint64_t now)
 {
@@ -158,14 +190,15 @@ static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
 
 	drop_sent(peer);
 	peer->tries++;
+	peer->vain++;
 	peer->retry_at = now + OM_AGENT_RETRY_MS +
 			 randombytes_uniform(OM_AGENT_JITTER_MS);
 	if (!next_time(agent, time) ||
 	    !agent->ops->epoch(agent->ctx, &peer->sent_epoch))
 		return;
 	peer->sent_id = new_id(agent, now);
-	len = om_hs_initiate(&peer->noise, &agent->host, &peer->hs, time,
-			     peer->sent_id, now, msg);
+	len = om_hs_initiate(&peer->begun, next_mode(peer), &agent->host, &peer->hs,
+			     time, peer->sent_id, now, msg);
 	peer->sent = len && agent->ops->send_peer(agent->ctx, peer->id, msg, len);
 	if (!peer->sent)
 		drop_sent(peer);
@@ -210,11 +243,16 @@ static void on_response(struct om_agent *agent, const uint8_t *msg, size_t len)
 
 	for (size_t i = 0; i < agent->peers; i++) {
 		struct om_agent_peer *peer = &agent->peer[i];
+		enum om_hs_mode mode = peer->begun.mode;
 
 		if (!peer->sent || peer->sent_id != id)
 			continue;
-		if (om_hs_read_response(&peer->noise, &peer->hs, msg, len, &keys)) {
+		/* What may be used can have changed since then. */
+		if (may_use(peer, mode) &&
+		    om_hs_read_response(&peer->begun, &peer->hs, msg, len, &keys)) {
 			stop_trying(peer);
+			peer->vain = 0;
+			tell_mode(agent, peer, mode);
 			install(agent, peer, id, true, peer->sent_epoch, &keys);
 		}
 		return;
@@ -256,10 +294,11 @@ static bool ours_counts(const struct om_agent *agent,
 }
 
 static void answer(struct om_agent *agent, struct om_agent_peer *peer,
-		   struct om_noise *noise, const struct om_hs_offer *offer,
+		   struct om_hs *h, const struct om_hs_offer *offer,
 		   uint64_t now, const struct om_agent_source *from)
 {
 	uint32_t id = new_id(agent, now);
+	enum om_hs_mode mode = h->mode;
 	uint8_t msg[OM_HS_LEN_MAX];
 	struct om_hs_keys keys;
 	int64_t epoch;
@@ -267,7 +306,7 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 
 	if (!agent->ops->epoch(agent->ctx, &epoch))
 		return;
-	len = om_hs_respond(noise, &peer->hs, offer, id, now, msg, &keys);
+	len = om_hs_respond(h, &peer->hs, offer, id, now, msg, &keys);
 	if (!len)
 		return;
 	stop_trying(peer);
@@ -277,6 +316,7 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 	if (!install(agent, peer, id, false, epoch, &keys))
 		return;
 	peer->offered[OM_AGENT_OFFERED - 1] = id;
+	tell_mode(agent, peer, mode);
 	agent->ops->send_source(agent->ctx, from, msg, len);
 }
 
@@ -286,23 +326,27 @@ static void on_initiation(struct om_agent *agent, uint64_t now,
 {
 	struct om_agent_peer *peer;
 	struct om_hs_offer offer;
-	struct om_noise noise;
+	struct om_hs h;
 
-	om_secret_lock(&noise, sizeof(noise));
-	if (!om_hs_read_initiation(&noise, &agent->host, msg, len, &offer))
+	om_secret_lock(&h, sizeof(h));
+	if (!om_hs_read_initiation(&h, &agent->host, msg, len, &offer))
 		goto out;
 	peer = find_public(agent, offer.public);
 	if (!peer)
 		agent->ops->unknown(agent->ctx);
 	if (!peer || memcmp(offer.time, peer->latest, OM_HS_TIME) <= 0)
 		goto out;
+	if (!may_use(peer, h.mode)) {
+		agent->ops->refused(agent->ctx, peer->id, h.mode);
+		goto out;
+	}
 	memcpy(peer->latest, offer.time, OM_HS_TIME);
 	/* What is not remembered could be played again to whoever comes after us. */
 	if (agent->ops->remember(agent->ctx, offer.public, offer.time) &&
 	    !ours_counts(agent, peer))
-		answer(agent, peer, &noise, &offer, now, from);
+		answer(agent, peer, &h, &offer, now, from);
 out:
-	om_secret_wipe(&noise, sizeof(noise));
+	om_secret_wipe(&h, sizeof(h));
 }
 
 static void on_cookie(struct om_agent *agent, uint64_t now, const uint8_t *msg,
@@ -371,6 +415,7 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 		want(agent, peer, now);
 		return;
 	}
+	peer->vain = 0;
 	for (int i = 0; i < OM_AGENT_OFFERED; i++)
 		if (peer->offered[i] == local_id)
 			peer->offered[i] = 0;
@@ -379,12 +424,14 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 static uint64_t run_peer(struct om_agent *agent, struct om_agent_peer *peer,
 			 uint64_t now)
 {
-	if (peer->tries && now >= peer->give_up_at)
+	if (peer->tries && now >= peer->give_up_at) {
 		stop_trying(peer);
-	else if (peer->tries && now >= peer->retry_at)
+		peer->vain = 0;
+	} else if (peer->tries && now >= peer->retry_at) {
 		initiate(agent, peer, now);
-	else if (peer->wanted && now >= peer->hold_until)
+	} else if (peer->wanted && now >= peer->hold_until) {
 		want(agent, peer, now);
+	}
 	if (peer->tries)
 		return peer->retry_at < peer->give_up_at ? peer->retry_at :
 							   peer->give_up_at;

@@ -27,6 +27,8 @@
 #define OM_AGENT_LATE_S		165
 #define OM_AGENT_SEAL_S		180
 #define OM_AGENT_OPEN_S		240
+/* So many tries are with a key encapsulation, if that is not required; then two of four */
+#define OM_AGENT_KEM_TRIES	3
 /* Initiations a second, above which the agent wants cookies */
 #define OM_AGENT_BUSY		50
 
@@ -67,6 +69,10 @@ struct om_agent_ops {
 			 const uint8_t time[OM_HS_TIME]);
 	/* Somebody with a key that is none of our peers' wants to begin. */
 	void (*unknown)(void *ctx);
+	/* A peer wants to begin in a mode that is not to be used with it. */
+	void (*refused)(void *ctx, uint32_t peer_id, enum om_hs_mode mode);
+	/* With a peer that may have either mode it is another than before. */
+	void (*agreed)(void *ctx, uint32_t peer_id, enum om_hs_mode mode);
 };
 
 /* Keys that were offered and are not confirmed: what is older is forgotten */
@@ -75,9 +81,13 @@ struct om_agent_ops {
 struct om_agent_peer {
 	uint32_t id;
 	struct om_hs_peer hs;
+	enum om_kem_policy kem;
+	bool told;			/* that keys are made in @told_mode */
+	enum om_hs_mode told_mode;
 	uint8_t latest[OM_HS_TIME];	/* that it sent */
 	unsigned int tries;		/* initiations since a key was wanted, or 0 */
-	struct om_noise noise;		/* while @sent */
+	unsigned int vain;		/* and since one was agreed on; see next_mode() */
+	struct om_hs begun;		/* while @sent */
 	bool sent;			/* the latest of them, to be answered */
 	uint32_t sent_id;
 	int64_t sent_epoch;		/* before it was made */
@@ -112,7 +122,7 @@ void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,
 		   void *ctx);
 void om_agent_free(struct om_agent *agent);
 
-/* A peer, its hs.public and hs.psk set by the caller; pointers to others move. */
+/* A peer, its hs.public, hs.psk and kem set by the caller; pointers to others move. */
 struct om_agent_peer *om_agent_add(struct om_agent *agent, uint32_t id);
 void om_agent_remove(struct om_agent *agent, uint32_t id);
 struct om_agent_peer *om_agent_find(struct om_agent *agent, uint32_t id);

@@ -4,6 +4,7 @@
 #define OM_CONFIG_H
 
 #include "addr.h"
+#include "kem.h"
 
 /* Table of the routes that "up" makes; others are a table's number. */
 #define OM_TABLE_AUTO	0
@@ -20,6 +21,7 @@ struct om_host_conf {
 /* What its peers do not have */
 struct om_peer_conf {
 	uint8_t *psk;
+	enum om_kem_policy kem;
 	char endpoint[OM_ENDPOINT_TEXT];	/* as it stands there, or "" */
 	unsigned int line;			/* of the section */
 };

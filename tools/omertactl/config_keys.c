@@ -228,6 +228,29 @@ static int set_table(struct om_parser *p, const struct key *k, const char *value
 	return OM_OK;
 }
 
+static int set_post_quantum(struct om_parser *p, const struct key *k,
+			    const char *value)
+{
+	static const char *const names[] = {
+		[OM_KEM_OFF] = "off",
+		[OM_KEM_ON] = "on",
+		[OM_KEM_REQUIRED] = "required",
+	};
+	size_t i = 0;
+
+	while (i < OM_ARRAY_SIZE(names) && strcmp(value, names[i]))
+		i++;
+	if (i == OM_ARRAY_SIZE(names))
+		return om_parser_fail(p, value, "%s: \"%.200s\": must be off, on or required",
+				      k->name, value);
+	/* Who does not want keys does not want it, either. */
+	if (i != OM_KEM_OFF && (p->flags & OM_CONFIG_SECRETS) && !om_kem_have())
+		return om_parser_fail(p, value, "%s: this omertactl has no ML-KEM-768: it takes an OpenSSL of 3.5 or later, when omertactl is built and when it runs",
+				      k->name);
+	peer_conf(p)->kem = (enum om_kem_policy)i;
+	return OM_OK;
+}
+
 static const struct key keys[] = {
 	{ "PrivateKey", &om_device_object, false, set_secret },
 	{ "PrivateKeyFile", &om_device_object, false, set_secret_file },
@@ -236,6 +259,7 @@ static const struct key keys[] = {
 	{ "Table", &om_device_object, false, set_table },
 	{ "PresharedKey", &om_peer_object, false, set_secret },
 	{ "PresharedKeyFile", &om_peer_object, false, set_secret_file },
+	{ "PostQuantum", &om_peer_object, false, set_post_quantum },
 };
 
 static int set_key(struct om_parser *p, size_t i, const char *value)

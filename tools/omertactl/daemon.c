@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -221,6 +222,28 @@ static void unknown(void *ctx)
 	d->adopt = true;
 }
 
+static void refused(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
+{
+	struct om_daemon *d = ctx;
+
+	om_err(&d->err, OM_USAGE,
+	       mode == OM_HS_MLKEM ?
+	       "peer %" PRIu32 " wants keys with ML-KEM-768, which PostQuantum rules out here" :
+	       "peer %" PRIu32 " wants keys without ML-KEM-768, which PostQuantum requires here",
+	       peer_id);
+	note(d);
+}
+
+static void agreed(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
+{
+	struct om_err err;
+
+	(void)ctx;
+	om_err(&err, OM_OK, "keys with peer %" PRIu32 " are agreed on with%s ML-KEM-768",
+	       peer_id, mode == OM_HS_MLKEM ? "" : "out");
+	om_complain(err.text);
+}
+
 static const struct om_agent_ops ops = {
 	.send_peer = send_peer,
 	.send_source = send_source,
@@ -230,6 +253,8 @@ static const struct om_agent_ops ops = {
 	.clock = put_clock,
 	.remember = remember,
 	.unknown = unknown,
+	.refused = refused,
+	.agreed = agreed,
 };
 
 /*

@@ -65,7 +65,8 @@ static const struct om_peer *find_peer(const struct om_state *state, uint32_t id
 	return NULL;
 }
 
-static void set_psk(struct om_daemon *d, struct om_agent_peer *peer)
+/* What of it only the file knows */
+static void configure(struct om_daemon *d, struct om_agent_peer *peer)
 {
 	const struct om_peer_conf *c = conf_of(&d->conf, peer->hs.public);
 
@@ -73,6 +74,7 @@ static void set_psk(struct om_daemon *d, struct om_agent_peer *peer)
 		memcpy(peer->hs.psk, c->psk, sizeof(peer->hs.psk));
 	else
 		memset(peer->hs.psk, 0, sizeof(peer->hs.psk));
+	peer->kem = c ? c->kem : OM_KEM_OFF;
 }
 
 static void drop_peers(struct om_daemon *d, const struct om_state *state)
@@ -103,7 +105,7 @@ static void add_peers(struct om_daemon *d, const struct om_state *state)
 			om_hs_peer_init(&a->hs);
 		}
 		if (a)
-			set_psk(d, a);
+			configure(d, a);
 	}
 }
 

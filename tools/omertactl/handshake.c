@@ -10,9 +10,7 @@
 #define PROLOGUE	"omerta 1"
 #define LABEL_MAC1	"omerta mac1"
 #define LABEL_COOKIE	"omerta cookie"
-
-/* Mode of a handshake without a key encapsulation, the only one here */
-#define CLASSIC		0
+#define LABEL_KEM	"omerta mlkem768"
 
 #define COOKIE_NONCE	crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 
@@ -20,8 +18,10 @@ _Static_assert(8 + COOKIE_NONCE + OM_HS_MAC +
 	       crypto_aead_xchacha20poly1305_ietf_ABYTES == OM_HS_COOKIE_LEN,
 	       "cookie");
 _Static_assert(OM_HS_RESPONSE_LEN <= OM_HS_INITIATION_LEN &&
+	       OM_HS_RESPONSE_LEN_MLKEM <= OM_HS_INITIATION_LEN_MLKEM &&
 	       OM_HS_COOKIE_LEN <= OM_HS_RESPONSE_LEN,
 	       "no reply is longer than its cause");
+_Static_assert(OM_KEM_SECRET == 32 && OM_NOISE_KEY == 32, "HMAC's keys");
 
 static void put32(uint8_t *p, uint32_t v)
 {
@@ -41,29 +41,38 @@ static void put_header(uint8_t *msg, uint8_t type)
 	msg[3] = type;
 }
 
+static const size_t initiation_len[OM_HS_MODES] = {
+	[OM_HS_CLASSIC] = OM_HS_INITIATION_LEN,
+	[OM_HS_MLKEM] = OM_HS_INITIATION_LEN_MLKEM,
+};
+
+static const size_t response_len[OM_HS_MODES] = {
+	[OM_HS_CLASSIC] = OM_HS_RESPONSE_LEN,
+	[OM_HS_MLKEM] = OM_HS_RESPONSE_LEN_MLKEM,
+};
+
 size_t om_hs_length(const uint8_t *msg, size_t len)
 {
-	size_t wanted;
+	bool ok = false;
+	uint32_t mode;
 
 	if (len < 8 || memcmp(msg, MAGIC, 3))
 		return 0;
 	switch (msg[3]) {
 	case OM_HS_INITIATION:
-		/* The mode, and three zeros */
-		if (get32(msg + 4) != CLASSIC)
-			return 0;
-		wanted = OM_HS_INITIATION_LEN;
+		/* And three zeros */
+		mode = get32(msg + 4);
+		ok = mode < OM_HS_MODES && len == initiation_len[mode];
 		break;
 	case OM_HS_RESPONSE:
-		wanted = OM_HS_RESPONSE_LEN;
+		/* In the mode of what it answers */
+		ok = len == OM_HS_RESPONSE_LEN || len == OM_HS_RESPONSE_LEN_MLKEM;
 		break;
 	case OM_HS_COOKIE:
-		wanted = OM_HS_COOKIE_LEN;
+		ok = len == OM_HS_COOKIE_LEN;
 		break;
-	default:
-		return 0;
 	}
-	return len == wanted ? len : 0;
+	return ok ? len : 0;
 }
 
 /*
@@ -218,68 +227,167 @@ bool om_hs_take_cookie(struct om_hs_peer *peer, uint64_t now,
  * The handshake
  */
 
-static void begin(struct om_noise *n, const struct om_hs_host *host,
+void om_hs_wipe(struct om_hs *h)
+{
+	sodium_memzero(h, sizeof(*h));
+}
+
+static void begin(struct om_hs *h, enum om_hs_mode mode, const struct om_hs_host *host,
 		  const uint8_t *responder)
 {
-	/* With the mode, which is the zero at its end */
-	static const char prologue[] = PROLOGUE;
+	uint8_t prologue[sizeof(PROLOGUE)] = PROLOGUE;
 
-	_Static_assert(CLASSIC == 0, "mode");
-	om_noise_begin(n, prologue, sizeof(prologue), &host->pair, responder);
+	/* In the place of the text's zero */
+	prologue[sizeof(PROLOGUE) - 1] = (uint8_t)mode;
+	h->mode = mode;
+	om_noise_begin(&h->noise, prologue, sizeof(prologue), &host->pair, responder);
 }
 
-size_t om_hs_initiate(struct om_noise *n, const struct om_hs_host *host,
-		      struct om_hs_peer *peer, const uint8_t *time,
-		      uint32_t key_id, uint64_t now, uint8_t *out)
+/* A key pair for the other end to encapsulate to */
+static bool make_pair(struct om_hs *h)
 {
-	uint8_t payload[OM_HS_TIME + 4];
+	randombytes_buf(h->seed, sizeof(h->seed));
+	return om_kem_public(h->seed, h->public);
+}
 
+size_t om_hs_initiate(struct om_hs *h, enum om_hs_mode mode,
+		      const struct om_hs_host *host, struct om_hs_peer *peer,
+		      const uint8_t *time, uint32_t key_id, uint64_t now,
+		      uint8_t *out)
+{
+	uint8_t payload[OM_HS_TIME + 4 + OM_KEM_PUBLIC];
+	size_t len = OM_HS_TIME + 4;
+
+	begin(h, mode, host, peer->public);
 	memset(out, 0, 8);
 	put_header(out, OM_HS_INITIATION);
+	out[4] = (uint8_t)mode;
 	memcpy(payload, time, OM_HS_TIME);
 	put32(payload + OM_HS_TIME, key_id);
-	begin(n, host, peer->public);
-	if (!om_noise_write_1(n, payload, sizeof(payload), out + 8))
-		return 0;
-	finish(peer, now, out, OM_HS_INITIATION_LEN);
-	return OM_HS_INITIATION_LEN;
+	if (mode == OM_HS_MLKEM) {
+		if (!make_pair(h))
+			goto fail;
+		memcpy(payload + len, h->public, OM_KEM_PUBLIC);
+		len += OM_KEM_PUBLIC;
+	}
+	if (!om_noise_write_1(&h->noise, payload, len, out + 8))
+		goto fail;
+	finish(peer, now, out, initiation_len[mode]);
+	return initiation_len[mode];
+fail:
+	om_hs_wipe(h);
+	return 0;
 }
 
-bool om_hs_read_initiation(struct om_noise *n, const struct om_hs_host *host,
+bool om_hs_read_initiation(struct om_hs *h, const struct om_hs_host *host,
 			   const uint8_t *msg, size_t len,
 			   struct om_hs_offer *offer)
 {
-	uint8_t payload[OM_HS_TIME + 4];
+	uint8_t payload[OM_HS_TIME + 4 + OM_KEM_PUBLIC];
 
-	if (len != OM_HS_INITIATION_LEN)
+	if (om_hs_length(msg, len) != len || msg[3] != OM_HS_INITIATION)
 		return false;
-	begin(n, host, host->pair.public);
-	if (!om_noise_read_1(n, msg + 8, OM_NOISE_1 + sizeof(payload), payload))
+	begin(h, (enum om_hs_mode)msg[4], host, host->pair.public);
+	if (!om_noise_read_1(&h->noise, msg + 8, len - 8 - 2 * OM_HS_MAC, payload) ||
+	    !get32(payload + OM_HS_TIME)) {
+		om_hs_wipe(h);
 		return false;
-	memcpy(offer->public, n->remote_fixed, OM_NOISE_KEY);
+	}
+	memcpy(offer->public, h->noise.remote_fixed, OM_NOISE_KEY);
 	memcpy(offer->time, payload, OM_HS_TIME);
 	offer->key_id = get32(payload + OM_HS_TIME);
-	if (offer->key_id)
-		return true;
-	om_noise_wipe(n);
-	return false;
+	if (h->mode == OM_HS_MLKEM)
+		memcpy(h->public, payload + OM_HS_TIME + 4, OM_KEM_PUBLIC);
+	return true;
 }
 
-size_t om_hs_respond(struct om_noise *n, struct om_hs_peer *peer,
+/*
+ * What stands in the place of the pre-shared key, if a secret was encapsulated: of both,
+ * and of what was sent for it. HKDF-SHA256 (RFC 5869), one block.
+ */
+static void mix_psk(const struct om_hs *h, const uint8_t *psk, const uint8_t *secret,
+		    const uint8_t *text, uint8_t *out)
+{
+	uint8_t info[sizeof(LABEL_KEM) - 1 + crypto_hash_sha256_BYTES] = LABEL_KEM;
+	static const uint8_t one = 1;
+	crypto_hash_sha256_state state;
+	uint8_t key[32];
+
+	crypto_hash_sha256_init(&state);
+	crypto_hash_sha256_update(&state, h->public, OM_KEM_PUBLIC);
+	crypto_hash_sha256_update(&state, text, OM_KEM_TEXT);
+	crypto_hash_sha256_final(&state, info + sizeof(LABEL_KEM) - 1);
+	om_noise_hmac(psk, secret, OM_KEM_SECRET, NULL, 0, key);
+	om_noise_hmac(key, info, sizeof(info), &one, 1, out);
+	sodium_memzero(key, sizeof(key));
+}
+
+/* The responder's psk, with the text that goes before his Noise message, if any */
+static bool encapsulate(const struct om_hs *h, const uint8_t *psk, uint8_t *text,
+			uint8_t *out)
+{
+	uint8_t random[OM_KEM_RANDOM], secret[OM_KEM_SECRET];
+	bool ok;
+
+	if (h->mode == OM_HS_CLASSIC) {
+		memcpy(out, psk, OM_NOISE_KEY);
+		return true;
+	}
+	randombytes_buf(random, sizeof(random));
+	ok = om_kem_encapsulate(h->public, random, text, secret);
+	if (ok)
+		mix_psk(h, psk, secret, text, out);
+	sodium_memzero(random, sizeof(random));
+	sodium_memzero(secret, sizeof(secret));
+	return ok;
+}
+
+/* And the initiator's */
+static bool decapsulate(const struct om_hs *h, const uint8_t *psk, const uint8_t *text,
+			uint8_t *out)
+{
+	uint8_t secret[OM_KEM_SECRET];
+	bool ok;
+
+	if (h->mode == OM_HS_CLASSIC) {
+		memcpy(out, psk, OM_NOISE_KEY);
+		return true;
+	}
+	ok = om_kem_decapsulate(h->seed, text, secret);
+	if (ok)
+		mix_psk(h, psk, secret, text, out);
+	sodium_memzero(secret, sizeof(secret));
+	return ok;
+}
+
+/* Where the Noise message is in a response */
+static size_t noise_offset(enum om_hs_mode mode)
+{
+	return 8 + (mode == OM_HS_MLKEM ? OM_KEM_TEXT : 0);
+}
+
+size_t om_hs_respond(struct om_hs *h, struct om_hs_peer *peer,
 		     const struct om_hs_offer *offer, uint32_t key_id,
 		     uint64_t now, uint8_t *out, struct om_hs_keys *keys)
 {
-	uint8_t payload[4];
+	size_t len = response_len[h->mode];
+	uint8_t payload[4], psk[OM_NOISE_KEY];
+	bool ok;
 
 	put_header(out, OM_HS_RESPONSE);
 	put32(out + 4, offer->key_id);
 	put32(payload, key_id);
-	if (!om_noise_write_2(n, peer->psk, payload, sizeof(payload), out + 8))
-		return 0;
-	om_noise_split(n, keys->rx, keys->tx);
-	keys->remote_id = offer->key_id;
-	finish(peer, now, out, OM_HS_RESPONSE_LEN);
-	return OM_HS_RESPONSE_LEN;
+	ok = encapsulate(h, peer->psk, out + 8, psk) &&
+	     om_noise_write_2(&h->noise, psk, payload, sizeof(payload),
+			      out + noise_offset(h->mode));
+	sodium_memzero(psk, sizeof(psk));
+	if (ok) {
+		om_noise_split(&h->noise, keys->rx, keys->tx);
+		keys->remote_id = offer->key_id;
+		finish(peer, now, out, len);
+	}
+	om_hs_wipe(h);
+	return ok ? len : 0;
 }
 
 uint32_t om_hs_response_id(const uint8_t *msg)
@@ -287,27 +395,29 @@ uint32_t om_hs_response_id(const uint8_t *msg)
 	return get32(msg + 4);
 }
 
-bool om_hs_read_response(struct om_noise *n, const struct om_hs_peer *peer,
+bool om_hs_read_response(struct om_hs *h, const struct om_hs_peer *peer,
 			 const uint8_t *msg, size_t len,
 			 struct om_hs_keys *keys)
 {
+	uint8_t payload[4], psk[OM_NOISE_KEY];
 	struct om_noise copy;
-	uint8_t payload[4];
 	bool ok;
 
-	if (len != OM_HS_RESPONSE_LEN)
+	if (len != response_len[h->mode])
 		return false;
 	/* Anyone who saw the initiation can send what looks like its answer. */
 	om_secret_lock(&copy, sizeof(copy));
-	copy = *n;
-	ok = om_noise_read_2(&copy, peer->psk, msg + 8,
+	copy = h->noise;
+	ok = decapsulate(h, peer->psk, msg + 8, psk) &&
+	     om_noise_read_2(&copy, psk, msg + noise_offset(h->mode),
 			     OM_NOISE_2 + sizeof(payload), payload) &&
 	     get32(payload);
 	if (ok) {
 		om_noise_split(&copy, keys->tx, keys->rx);
 		keys->remote_id = get32(payload);
-		om_noise_wipe(n);
+		om_hs_wipe(h);
 	}
+	sodium_memzero(psk, sizeof(psk));
 	om_secret_wipe(&copy, sizeof(copy));
 	return ok;
 }

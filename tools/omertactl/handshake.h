@@ -7,6 +7,7 @@
 #ifndef OM_HANDSHAKE_H
 #define OM_HANDSHAKE_H
 
+#include "kem.h"
 #include "noise.h"
 
 #define OM_HS_MAC		16
@@ -16,11 +17,20 @@
 #define OM_HS_RESPONSE		0x21
 #define OM_HS_COOKIE		0x22
 
-/* Of the datagrams */
+/* What an initiation says that it is */
+enum om_hs_mode {
+	OM_HS_CLASSIC,
+	OM_HS_MLKEM,		/* with a key encapsulation, see kem.h */
+	OM_HS_MODES
+};
+
+/* Of the datagrams, the first two in either mode */
 #define OM_HS_INITIATION_LEN	(8 + OM_NOISE_1 + OM_HS_TIME + 4 + 2 * OM_HS_MAC)
 #define OM_HS_RESPONSE_LEN	(8 + OM_NOISE_2 + 4 + 2 * OM_HS_MAC)
 #define OM_HS_COOKIE_LEN	(8 + 24 + OM_HS_MAC + OM_NOISE_TAG)
-#define OM_HS_LEN_MAX		OM_HS_INITIATION_LEN
+#define OM_HS_INITIATION_LEN_MLKEM	(OM_HS_INITIATION_LEN + OM_KEM_PUBLIC)
+#define OM_HS_RESPONSE_LEN_MLKEM	(OM_HS_RESPONSE_LEN + OM_KEM_TEXT)
+#define OM_HS_LEN_MAX		OM_HS_INITIATION_LEN_MLKEM
 
 /* A cookie is good, and its secret used, for so long. */
 #define OM_HS_COOKIE_MS		120000
@@ -50,6 +60,14 @@ struct om_hs_peer {
 	bool asked;			/* that was no answer to a cookie yet */
 };
 
+/* A handshake that is under way; wiped when it ends */
+struct om_hs {
+	struct om_noise noise;
+	enum om_hs_mode mode;
+	uint8_t seed[OM_KEM_SEED];		/* the initiator's */
+	uint8_t public[OM_KEM_PUBLIC];		/* which that is of */
+};
+
 /* What an initiation says once it is read */
 struct om_hs_offer {
 	uint8_t public[OM_NOISE_KEY];	/* of the initiator */
@@ -77,6 +95,7 @@ void om_hs_peer_init(struct om_hs_peer *peer);
 
 /* Bytes of a message of this kind, which is what @msg has; else 0 */
 size_t om_hs_length(const uint8_t *msg, size_t len);
+void om_hs_wipe(struct om_hs *h);
 
 /* First of all, of an initiation or a response. @source: the sender's address */
 enum om_hs_proof om_hs_check(struct om_hs_host *host, uint64_t now,
@@ -85,18 +104,20 @@ enum om_hs_proof om_hs_check(struct om_hs_host *host, uint64_t now,
 
 /*
  * The four messages. What writes one returns its length, 0 if a key is no key; what
- * reads one leaves everything as it was if it is not authentic.
+ * reads one leaves everything as it was if it is not authentic. What is random is made
+ * when it is sent.
  */
-size_t om_hs_initiate(struct om_noise *n, const struct om_hs_host *host,
-		      struct om_hs_peer *peer, const uint8_t *time,
-		      uint32_t key_id, uint64_t now, uint8_t *out);
-bool om_hs_read_initiation(struct om_noise *n, const struct om_hs_host *host,
+size_t om_hs_initiate(struct om_hs *h, enum om_hs_mode mode,
+		      const struct om_hs_host *host, struct om_hs_peer *peer,
+		      const uint8_t *time, uint32_t key_id, uint64_t now,
+		      uint8_t *out);
+bool om_hs_read_initiation(struct om_hs *h, const struct om_hs_host *host,
 			   const uint8_t *msg, size_t len,
 			   struct om_hs_offer *offer);
-size_t om_hs_respond(struct om_noise *n, struct om_hs_peer *peer,
+size_t om_hs_respond(struct om_hs *h, struct om_hs_peer *peer,
 		     const struct om_hs_offer *offer, uint32_t key_id,
 		     uint64_t now, uint8_t *out, struct om_hs_keys *keys);
-bool om_hs_read_response(struct om_noise *n, const struct om_hs_peer *peer,
+bool om_hs_read_response(struct om_hs *h, const struct om_hs_peer *peer,
 			 const uint8_t *msg, size_t len,
 			 struct om_hs_keys *keys);
 /* Of the initiation that a response says it answers, to look it up */

@@ -30,8 +30,8 @@ bool om_noise_public(struct om_keypair *pair)
 	return !crypto_scalarmult_base(pair->public, pair->secret);
 }
 
-static void hmac(const uint8_t *key, const uint8_t *a, size_t a_len,
-		 const uint8_t *b, size_t b_len, uint8_t *out)
+void om_noise_hmac(const uint8_t *key, const uint8_t *a, size_t a_len, const uint8_t *b,
+		   size_t b_len, uint8_t *out)
 {
 	crypto_auth_hmacsha256_state state;
 
@@ -47,9 +47,10 @@ void om_noise_hkdf(const uint8_t *chain, const uint8_t *input, size_t len,
 {
 	uint8_t temp[32], count = 1;
 
-	hmac(chain, input, len, NULL, 0, temp);
+	om_noise_hmac(chain, input, len, NULL, 0, temp);
 	for (int i = 0; i < n; i++, count++)
-		hmac(temp, i ? out[i - 1] : NULL, i ? 32 : 0, &count, 1, out[i]);
+		om_noise_hmac(temp, i ? out[i - 1] : NULL, i ? 32 : 0, &count, 1,
+			      out[i]);
 	sodium_memzero(temp, sizeof(temp));
 }
 

@@ -69,6 +69,9 @@ void om_noise_split(struct om_noise *n, uint8_t *initiator, uint8_t *responder);
 
 void om_noise_wipe(struct om_noise *n);
 
+/* HMAC-SHA256 with a key of 32 bytes, of two pieces; the second may be empty. */
+void om_noise_hmac(const uint8_t *key, const uint8_t *a, size_t a_len, const uint8_t *b,
+		   size_t b_len, uint8_t *out);
 /* HKDF as Noise has it (RFC 5869 without info), of @n outputs, two or three */
 void om_noise_hkdf(const uint8_t *chain, const uint8_t *input, size_t len,
 		   uint8_t (*out)[32], int n);

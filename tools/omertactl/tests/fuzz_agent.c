@@ -18,11 +18,12 @@ static struct {
 	/* The peer's end */
 	struct om_hs_host host;
 	struct om_hs_peer to;
-	struct om_noise noise;
+	struct om_hs hs;
 	uint64_t now;
 	uint32_t seconds;		/* of the peer's clock */
 	uint8_t initiation[OM_HS_LEN_MAX];	/* that the agent sent */
-	bool initiated;
+	size_t initiation_len;
+	size_t cause;			/* length of what is being delivered */
 	bool may_install;
 	unsigned int installed;
 } w;
@@ -31,10 +32,10 @@ static bool send_peer(void *ctx, uint32_t peer_id, const uint8_t *msg, size_t le
 {
 	(void)ctx;
 	(void)peer_id;
-	if (len != OM_HS_INITIATION_LEN)
+	if (len != OM_HS_INITIATION_LEN && len != OM_HS_INITIATION_LEN_MLKEM)
 		abort();
 	memcpy(w.initiation, msg, len);
-	w.initiated = true;
+	w.initiation_len = len;
 	return true;
 }
 
@@ -45,7 +46,7 @@ static void send_source(void *ctx, const struct om_agent_source *to,
 	(void)ctx;
 	(void)to;
 	(void)msg;
-	if (len > OM_HS_INITIATION_LEN)
+	if (len > w.cause)
 		abort();
 }
 
@@ -93,6 +94,13 @@ static void unknown(void *ctx)
 	(void)ctx;
 }
 
+static void see_mode(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
+{
+	(void)ctx;
+	if (peer_id != PEER_ID || mode >= OM_HS_MODES)
+		abort();
+}
+
 static const struct om_agent_ops ops = {
 	.send_peer = send_peer,
 	.send_source = send_source,
@@ -102,6 +110,8 @@ static const struct om_agent_ops ops = {
 	.clock = put_clock,
 	.remember = remember,
 	.unknown = unknown,
+	.refused = see_mode,
+	.agreed = see_mode,
 };
 
 static void deliver(const uint8_t *msg, size_t len, bool genuine)
@@ -113,6 +123,7 @@ static void deliver(const uint8_t *msg, size_t len, bool genuine)
 	if (len)
 		memcpy(exact, msg, len);
 	w.may_install = genuine;
+	w.cause = len;
 	om_agent_receive(&w.agent, w.now, &from, exact, len);
 	w.may_install = false;
 	free(exact);
@@ -145,22 +156,32 @@ static bool change(uint8_t *msg, size_t len, size_t at, const uint8_t *mask,
 	return changed;
 }
 
+/* Whether the agent takes what its peer says in this mode */
+static bool welcome(enum om_hs_mode mode)
+{
+	enum om_kem_policy kem = w.agent.peer[0].kem;
+
+	return kem == OM_KEM_ON || (kem == OM_KEM_REQUIRED) == (mode == OM_HS_MLKEM);
+}
+
 /* The peer begins. The same again is a replay. */
-static void initiation(size_t at, const uint8_t *mask, size_t n)
+static void initiation(enum om_hs_mode mode, size_t at, const uint8_t *mask, size_t n)
 {
 	uint8_t msg[OM_HS_LEN_MAX], time[OM_HS_TIME] = { 0x40 };
 	unsigned int before = w.installed;
 	bool changed;
+	size_t len;
 
 	w.seconds++;
 	memcpy(time + 4, &(uint32_t){ __builtin_bswap32(w.seconds) }, 4);
-	if (!om_hs_initiate(&w.noise, &w.host, &w.to, time, 7, w.now, msg))
+	len = om_hs_initiate(&w.hs, mode, &w.host, &w.to, time, 7, w.now, msg);
+	if (!len)
 		abort();
-	om_noise_wipe(&w.noise);
-	changed = change(msg, OM_HS_INITIATION_LEN, at, mask, n);
-	deliver(msg, OM_HS_INITIATION_LEN, !changed);
+	om_hs_wipe(&w.hs);
+	changed = change(msg, len, at, mask, n);
+	deliver(msg, len, !changed && welcome(mode));
 	if (!changed)
-		deliver(msg, OM_HS_INITIATION_LEN, false);
+		deliver(msg, len, false);
 	if (w.installed > before + 1)
 		abort();
 }
@@ -172,37 +193,44 @@ static void response(size_t at, const uint8_t *mask, size_t n)
 	struct om_hs_offer offer;
 	struct om_hs_keys keys;
 	bool changed;
+	size_t len;
 
-	if (!w.initiated)
+	if (!w.initiation_len)
 		return;
-	if (!om_hs_read_initiation(&w.noise, &w.host, w.initiation,
-				   OM_HS_INITIATION_LEN, &offer) ||
-	    !om_hs_respond(&w.noise, &w.to, &offer, 9, w.now, msg, &keys))
+	if (!om_hs_read_initiation(&w.hs, &w.host, w.initiation, w.initiation_len,
+				   &offer))
 		abort();
-	om_noise_wipe(&w.noise);
-	changed = change(msg, OM_HS_RESPONSE_LEN, at, mask, n);
-	deliver(msg, OM_HS_RESPONSE_LEN, !changed);
-	deliver(msg, OM_HS_RESPONSE_LEN, false);
+	len = om_hs_respond(&w.hs, &w.to, &offer, 9, w.now, msg, &keys);
+	if (!len)
+		abort();
+	changed = change(msg, len, at, mask, n);
+	deliver(msg, len, !changed);
+	deliver(msg, len, false);
 }
 
 static void raw(const uint8_t *data, size_t n, bool mac1)
 {
 	static const size_t length[] = {
-		OM_HS_INITIATION_LEN, OM_HS_RESPONSE_LEN, OM_HS_COOKIE_LEN
+		OM_HS_INITIATION_LEN, OM_HS_RESPONSE_LEN, OM_HS_COOKIE_LEN,
+		OM_HS_INITIATION_LEN_MLKEM, OM_HS_RESPONSE_LEN_MLKEM
 	};
-	uint8_t msg[256] = "OMR";
+	uint8_t msg[OM_HS_LEN_MAX] = "OMR";
+	size_t len;
 
 	if (!mac1 || !n) {
 		deliver(data, n, false);
 		return;
 	}
-	msg[3] = 0x20 + data[0] % 3;
+	len = length[data[0] % 5];
+	msg[3] = 0x20 + data[0] % 5 % 3;
 	memcpy(msg + 4, data, n);
-	put_mac1(msg, length[data[0] % 3]);
-	deliver(msg, length[data[0] % 3], false);
+	if (len == OM_HS_INITIATION_LEN_MLKEM)
+		memcpy(msg + 4, (uint8_t[4]){ OM_HS_MLKEM }, 4);
+	put_mac1(msg, len);
+	deliver(msg, len, false);
 }
 
-static void set_up(void)
+static void set_up(enum om_kem_policy kem)
 {
 	struct om_agent_peer *peer;
 
@@ -217,35 +245,46 @@ static void set_up(void)
 		abort();
 	peer = om_agent_add(&w.agent, PEER_ID);
 	memcpy(peer->hs.public, w.host.pair.public, OM_NOISE_KEY);
+	peer->kem = kem;
 	om_hs_peer_init(&peer->hs);
 	memcpy(w.to.public, w.agent.host.pair.public, OM_NOISE_KEY);
 	om_hs_peer_init(&w.to);
 }
 
-/* Steps of a kind, a place, a length and as many bytes */
+/*
+ * Whether the agent uses ML-KEM, then steps of a kind, a place (of eight bytes, as
+ * messages are long), a length and as many bytes
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	set_up();
+	if (!size)
+		return 0;
+	set_up((enum om_kem_policy)(data[0] % 3));
+	data++;
+	size--;
 	while (size >= 3) {
 		size_t n = data[2] < size - 3 ? data[2] : size - 3;
 		const uint8_t *bytes = data + 3;
 
-		switch (data[0] % 6) {
+		switch (data[0] % 7) {
 		case 0:
 		case 1:
-			raw(bytes, n > 160 ? 160 : n, data[0] % 6);
+			raw(bytes, n > 160 ? 160 : n, data[0] % 7);
 			break;
 		case 2:
-			initiation(data[1], bytes, n);
+			initiation(OM_HS_CLASSIC, data[1], bytes, n);
 			break;
 		case 3:
-			response(data[1], bytes, n);
+			initiation(OM_HS_MLKEM, 8 * data[1], bytes, n);
 			break;
 		case 4:
+			response(8 * data[1], bytes, n);
+			break;
+		case 5:
 			w.now += data[1] * 100;
 			om_agent_run(&w.agent, w.now);
 			break;
-		case 5:
+		case 6:
 			om_agent_tell(&w.agent, w.now, PEER_ID, data[1] % 4, 1);
 			break;
 		}

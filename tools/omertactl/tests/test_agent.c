@@ -40,6 +40,8 @@ struct end {
 	bool cloned_soon;		/* right after the next question */
 	bool fork_soon;			/* while it remembers a time */
 	uint64_t sent, got, waited, needed_at;
+	enum om_kem_policy kem;
+	unsigned int agreed[OM_HS_MODES], refused[OM_HS_MODES];
 };
 
 struct message {
@@ -57,6 +59,7 @@ static struct {
 	size_t messages, sent;
 	unsigned int loss, twice, latest;	/* percent; ms */
 	bool cut[2];			/* nothing gets to it */
+	size_t longest;			/* message that gets through; 0 for any */
 	struct message old[MESSAGES];	/* all that ever was sent */
 	size_t olds;
 	uint64_t now;
@@ -90,7 +93,8 @@ static void post(int to, int from, const uint8_t *msg, size_t len)
 		w.old[w.olds].from = w.place[from];
 		memcpy(w.old[w.olds++].data, msg, len);
 	}
-	if (w.messages == MESSAGES || w.cut[to] || chance(100) < w.loss)
+	if (w.messages == MESSAGES || w.cut[to] || chance(100) < w.loss ||
+	    (w.longest && len > w.longest))
 		return;
 	*m = (struct message){ .to = to, .len = len };
 	m->due = w.now + 1 + (w.latest ? chance(w.latest) : 0);
@@ -221,6 +225,22 @@ static void unknown(void *ctx)
 	w.strangers++;
 }
 
+static void refused(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
+{
+	struct end *e = ctx;
+
+	(void)peer_id;
+	e->refused[mode]++;
+}
+
+static void agreed(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
+{
+	struct end *e = ctx;
+
+	(void)peer_id;
+	e->agreed[mode]++;
+}
+
 static const struct om_agent_ops ops = {
 	.send_peer = send_peer,
 	.send_source = send_source,
@@ -230,6 +250,8 @@ static const struct om_agent_ops ops = {
 	.clock = put_clock,
 	.remember = remember,
 	.unknown = unknown,
+	.refused = refused,
+	.agreed = agreed,
 };
 
 static void start(int n)
@@ -247,6 +269,7 @@ static void start(int n)
 	peer = om_agent_add(&e->agent, 1);
 	memcpy(peer->hs.public, other.pair.public, 32);
 	memset(peer->hs.psk, 5, 32);
+	peer->kem = e->kem;
 	om_hs_peer_init(&peer->hs);
 	memcpy(peer->latest, e->remembered, OM_HS_TIME);
 }
@@ -256,17 +279,24 @@ static void move(int n, uint16_t port)
 	w.place[n] = (struct om_agent_source){ .port = port, .len = 4 };
 }
 
-static void set_up(void)
+static void set_up_with(enum om_kem_policy a, enum om_kem_policy b)
 {
 	memset(&w, 0, sizeof(w));
 	w.now = 1000000;
 	w.seed = 1;
+	w.end[A].kem = a;
+	w.end[B].kem = b;
 	for (int i = 0; i < 2; i++) {
 		move(i, (uint16_t)(1000 + i));
 		start(i);
 	}
 	w.end[A].where = w.place[B];
 	w.end[B].where = w.place[A];
+}
+
+static void set_up(void)
+{
+	set_up_with(OM_KEM_OFF, OM_KEM_OFF);
 }
 
 static void tear_down(void)
@@ -419,9 +449,9 @@ static const char *counts(void)
 }
 
 /* 500 keys, on a good network and a bad one */
-static void rekeying(void)
+static void rekeying(enum om_kem_policy kem)
 {
-	set_up();
+	set_up_with(kem, kem);
 	run(2);
 	unit_ok(active(&w.end[A]) && active(&w.end[B]), "agent: the first key",
 		"%s", counts());
@@ -433,7 +463,7 @@ static void rekeying(void)
 		w.sent == 2 * w.end[A].installed,
 		"agent: 500 keys, two messages each", "%s", counts());
 	tear_down();
-	set_up();
+	set_up_with(kem, kem);
 	w.loss = 50;
 	w.twice = 20;
 	w.latest = 3000;
@@ -443,6 +473,100 @@ static void rekeying(void)
 	unit_ok(w.end[A].sent == w.end[B].got && w.end[B].sent == w.end[A].got &&
 		w.end[A].waited + w.end[B].waited < w.end[A].sent / 50,
 		"agent: 500 keys, half of all messages lost", "%s", counts());
+	tear_down();
+}
+
+/* What A begins with B, by what each is told, and how long it takes */
+static void modes(void)
+{
+	enum { NONE = OM_HS_MODES };
+	static const size_t length[] = { OM_HS_RESPONSE_LEN, OM_HS_RESPONSE_LEN_MLKEM };
+	static const struct {
+		enum om_kem_policy a, b;
+		unsigned int mode, seconds;
+	} cases[] = {
+		{ OM_KEM_OFF, OM_KEM_OFF, OM_HS_CLASSIC, 1 },
+		{ OM_KEM_OFF, OM_KEM_ON, OM_HS_CLASSIC, 1 },
+		{ OM_KEM_OFF, OM_KEM_REQUIRED, NONE, 90 },
+		{ OM_KEM_ON, OM_KEM_OFF, OM_HS_CLASSIC, 17 },
+		{ OM_KEM_ON, OM_KEM_ON, OM_HS_MLKEM, 1 },
+		{ OM_KEM_ON, OM_KEM_REQUIRED, OM_HS_MLKEM, 1 },
+		{ OM_KEM_REQUIRED, OM_KEM_OFF, NONE, 90 },
+		{ OM_KEM_REQUIRED, OM_KEM_ON, OM_HS_MLKEM, 1 },
+		{ OM_KEM_REQUIRED, OM_KEM_REQUIRED, OM_HS_MLKEM, 1 },
+	};
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(cases); i++) {
+		const struct end *a = &w.end[A], *b = &w.end[B];
+		unsigned int mode = cases[i].mode;
+
+		set_up_with(cases[i].a, cases[i].b);
+		w.quiet = true;
+		tell(&w.end[A], OM_AGENT_KEY_NEEDED, 0);
+		run(cases[i].seconds);
+		unit_ok(mode == NONE ? !a->installed && !b->installed :
+			a->installed == 1 && b->installed == 1 &&
+			w.old[w.olds - 1].len == length[mode],
+			"agent: with or without ML-KEM", "%zu: %s", i, counts());
+		/* Who may have either is told which it is. */
+		unit_ok(a->agreed[OM_HS_MLKEM] + 10 * a->agreed[OM_HS_CLASSIC] ==
+				(a->kem != OM_KEM_ON ? 0 : mode == OM_HS_MLKEM ? 1 : 10) &&
+			b->agreed[OM_HS_MLKEM] + 10 * b->agreed[OM_HS_CLASSIC] ==
+				(b->kem != OM_KEM_ON ? 0 : mode == OM_HS_MLKEM ? 1 : 10),
+			"agent: which is told", "%zu", i);
+		unit_ok((mode == NONE) == !!b->refused[cases[i].a == OM_KEM_REQUIRED ?
+						       OM_HS_MLKEM : OM_HS_CLASSIC] ||
+			cases[i].a == OM_KEM_ON,
+			"agent: and what is refused", "%zu", i);
+		tear_down();
+	}
+}
+
+/* Who keeps long messages back has it done without, but not where it is required. */
+static void downgraded(void)
+{
+	set_up_with(OM_KEM_ON, OM_KEM_ON);
+	w.longest = OM_HS_INITIATION_LEN;
+	/* Both begin: if the fourth tries cross, the next is the one. */
+	run(25);
+	unit_ok(active(&w.end[A]) && w.end[A].agreed[OM_HS_CLASSIC] == 1,
+		"agent: without ML-KEM, and told so", "%s", counts());
+	w.longest = 0;
+	run(OM_AGENT_SOFT_S);
+	unit_ok(w.end[A].agreed[OM_HS_MLKEM] == 1 && w.end[B].agreed[OM_HS_MLKEM] == 1,
+		"agent: with it as soon as that is possible", "%s", counts());
+	tear_down();
+	set_up_with(OM_KEM_REQUIRED, OM_KEM_ON);
+	w.longest = OM_HS_INITIATION_LEN;
+	run(300);
+	unit_ok(!w.end[A].installed && !w.end[B].installed,
+		"agent: never without ML-KEM if it is required", "%s", counts());
+	tear_down();
+}
+
+/* A refused initiation is as new as it was, should it be allowed some day. */
+static void refused_once(void)
+{
+	set_up_with(OM_KEM_REQUIRED, OM_KEM_OFF);
+	w.quiet = true;
+	tell(&w.end[A], OM_AGENT_KEY_NEEDED, 0);
+	run(2);
+	w.end[B].agent.peer[0].kem = OM_KEM_ON;
+	om_agent_receive(&w.end[B].agent, w.now, &w.old[0].from, w.old[0].data,
+			 w.old[0].len);
+	run(1);
+	unit_ok(w.end[B].refused[OM_HS_MLKEM] == 1 && active(&w.end[A]),
+		"agent: refused, then allowed", "%s", counts());
+	tear_down();
+	/* And one that was begun before it was ruled out */
+	set_up_with(OM_KEM_OFF, OM_KEM_ON);
+	w.quiet = true;
+	w.latest = 1000;
+	tell(&w.end[A], OM_AGENT_KEY_NEEDED, 0);
+	w.end[A].agent.peer[0].kem = OM_KEM_REQUIRED;
+	run(3);
+	unit_ok(w.end[B].installed == 1 && !w.end[A].installed,
+		"agent: an answer in a mode that was ruled out", "%s", counts());
 	tear_down();
 }
 
@@ -624,7 +748,7 @@ static void flood(void)
 {
 	struct om_agent_source from = { .len = 4, .port = 9 };
 	struct om_hs_host stranger;
-	struct om_noise noise;
+	struct om_hs h;
 	struct om_hs_peer to_a;
 	uint8_t msg[OM_HS_LEN_MAX], time[OM_HS_TIME] = { 0 };
 
@@ -638,8 +762,8 @@ static void flood(void)
 	w.end[A].where.len = 0;
 	for (int i = 0; i < 10; i++) {
 		for (int k = 0; k < 60; k++) {
-			om_hs_initiate(&noise, &stranger, &to_a, time, 1, w.now,
-				       msg);
+			om_hs_initiate(&h, OM_HS_CLASSIC, &stranger, &to_a, time, 1,
+				       w.now, msg);
 			om_agent_receive(&w.end[A].agent, w.now, &from, msg,
 					 OM_HS_INITIATION_LEN);
 		}
@@ -650,7 +774,7 @@ static void flood(void)
 	unit_ok(active(&w.end[B]) && w.end[A].keys == 1 &&
 		w.end[B].agent.peer[0].hs.cookie_at && w.strangers,
 		"agent: the peer comes through a flood", "%s", counts());
-	om_noise_wipe(&noise);
+	om_hs_wipe(&h);
 	tear_down();
 }
 
@@ -671,7 +795,11 @@ static void full_disk(void)
 
 void test_agent(void)
 {
-	rekeying();
+	rekeying(OM_KEM_OFF);
+	rekeying(OM_KEM_REQUIRED);
+	modes();
+	downgraded();
+	refused_once();
 	simultaneous();
 	cloned();
 	cloned_at_disk();

@@ -6,8 +6,8 @@
 #include "unit.h"
 
 #include "fake_nl.h"
+#include "toy_kem.h"
 #include "../config.h"
-
 
 #include <stdlib.h>
 
@@ -60,6 +60,9 @@ static const struct {
 	{ "[Interface]\nMTU = 67\n", ":2:7: MTU: \"67\": must be a number 68..65535" },
 	{ "[Interface]\nTable = main\n", ":2:9: Table: \"main\": must be auto, off or a table's number" },
 	{ "[Peer]\nPublicKey = " PUB "\n[Peer]\nPublicKey = " PUB "\n", ":4:13: PublicKey: another peer has this key" },
+	{ "[Peer]\nId = 1\nPostQuantum = yes\n", ":3:15: PostQuantum: \"yes\": must be off, on or required" },
+	{ "[Peer]\nId = 1\nPostQuantum = on\nPostQuantum = on\n", ":4:15: PostQuantum: given twice" },
+	{ "[Interface]\nPostQuantum = on\n", ":2:1: \"PostQuantum\": no such key in [Interface]" },
 	{ "[Peer]\nId = 1\nPersistentKeepalive = 65536\n", ":3:23: PersistentKeepalive: \"65536\"" },
 };
 
@@ -473,8 +476,48 @@ static void secrets(void)
 		    0600, ":3:1: [Peer]: PublicKey is this host's own");
 }
 
+/* With ML-KEM and without; who does not want its keys does not need it. */
+static void post_quantum(void)
+{
+	static const struct {
+		const char *value;
+		enum om_kem_policy kem;
+	} cases[] = {
+		{ "off", OM_KEM_OFF },
+		{ "on", OM_KEM_ON },
+		{ "required", OM_KEM_REQUIRED },
+	};
+	struct om_err err = { 0 };
+	struct om_config c;
+	const char *path;
+	char text[200];
+	bool ok;
+
+	for (size_t i = 0; i < 2 * OM_ARRAY_SIZE(cases); i++) {
+		snprintf(text, sizeof(text), "[Peer]\nId = 1\n[Peer]\nId = 2\nPostQuantum = %s\n",
+			 cases[i / 2].value);
+		path = unit_file("conf", text, strlen(text), 0600);
+		toy_kem_missing = i % 2;
+		if (om_config_read(path, OM_CONFIG_SECRETS, &c, &err)) {
+			ok = toy_kem_missing && cases[i / 2].kem != OM_KEM_OFF &&
+			     CONTAINS(err.text, ":5:15: PostQuantum: this omertactl has no ML-KEM-768");
+		} else {
+			ok = (!toy_kem_missing || cases[i / 2].kem == OM_KEM_OFF) &&
+			     OM_AT(&c.peer_conf, struct om_peer_conf, 1)->kem == cases[i / 2].kem &&
+			     OM_AT(&c.peer_conf, struct om_peer_conf, 0)->kem == OM_KEM_OFF;
+			om_config_free(&c);
+		}
+		unit_ok(ok, "conf: post-quantum", "%zu: %s", i, err.text);
+	}
+	unit_ok(!om_config_read(path, OM_CONFIG_NO_NAMES, &c, &err),
+		"conf: post-quantum is the agent's business", "%s", err.text);
+	om_config_free(&c);
+	toy_kem_missing = false;
+}
+
 void test_conf(void)
 {
+	post_quantum();
 	check_all();
 	secrets();
 	garbage();

@@ -2,7 +2,8 @@
 /*
  * The handshake's messages: would catch keys that the two ends do not share, a message
  * that is accepted changed, cut, from the wrong host or to another, a forged answer
- * that ends a handshake, and cookies that help other addresses or never expire.
+ * that ends a handshake, and cookies that help other addresses or never expire; each in
+ * both modes, where that makes a difference.
  */
 #include "unit.h"
 
@@ -16,7 +17,8 @@
 static struct {
 	struct om_hs_host a, b, c;
 	struct om_hs_peer to_b, to_a;
-	struct om_noise na, nb;
+	enum om_hs_mode mode;
+	struct om_hs ha, hb;
 	struct om_hs_offer offer;
 	struct om_hs_keys ka, kb;
 	uint8_t first[OM_HS_LEN_MAX], second[OM_HS_LEN_MAX];
@@ -37,31 +39,49 @@ static void make_peer(struct om_hs_peer *peer, const struct om_hs_host *host)
 	om_hs_peer_init(peer);
 }
 
-static void set_up(void)
+static const struct {
+	const char *name;
+	size_t first, second;		/* lengths */
+} modes[OM_HS_MODES] = {
+	[OM_HS_CLASSIC] = { "classic", 152, 92 },
+	[OM_HS_MLKEM] = { "ML-KEM", 152 + 1184, 92 + 1088 },
+};
+
+/* A test's name with the mode */
+static const char *in_mode(const char *name)
+{
+	static char text[100];
+
+	snprintf(text, sizeof(text), "handshake: %s: %s", modes[t.mode].name, name);
+	return text;
+}
+
+static void set_up(enum om_hs_mode mode)
 {
 	memset(&t, 0, sizeof(t));
+	t.mode = mode;
 	make_host(&t.a, 'a');
 	make_host(&t.b, 'b');
 	make_host(&t.c, 'c');
 	make_peer(&t.to_b, &t.b);
 	make_peer(&t.to_a, &t.a);
 	memset(t.time, 7, sizeof(t.time));
-	t.first_len = om_hs_initiate(&t.na, &t.a, &t.to_b, t.time, 0x11223344,
+	t.first_len = om_hs_initiate(&t.ha, mode, &t.a, &t.to_b, t.time, 0x11223344,
 				     1000, t.first);
 }
 
 static bool respond(void)
 {
-	if (!om_hs_read_initiation(&t.nb, &t.b, t.first, t.first_len, &t.offer))
+	if (!om_hs_read_initiation(&t.hb, &t.b, t.first, t.first_len, &t.offer))
 		return false;
-	t.second_len = om_hs_respond(&t.nb, &t.to_a, &t.offer, 0x55667788, 1000,
+	t.second_len = om_hs_respond(&t.hb, &t.to_a, &t.offer, 0x55667788, 1000,
 				     t.second, &t.kb);
 	return t.second_len;
 }
 
 static bool conclude(void)
 {
-	return om_hs_read_response(&t.na, &t.to_b, t.second, t.second_len, &t.ka);
+	return om_hs_read_response(&t.ha, &t.to_b, t.second, t.second_len, &t.ka);
 }
 
 static enum om_hs_proof check(struct om_hs_host *host, uint64_t now,
@@ -71,79 +91,152 @@ static enum om_hs_proof check(struct om_hs_host *host, uint64_t now,
 			   strlen(source));
 }
 
-static void whole(void)
+static void whole(enum om_hs_mode mode)
 {
-	set_up();
-	unit_ok(t.first_len == 152 && om_hs_length(t.first, 152) == 152 &&
-		!memcmp(t.first, "OMR\x20\0\0\0\0", 8),
-		"handshake: initiation", "%zu", t.first_len);
-	unit_ok(respond() && t.second_len == 92 &&
-		om_hs_length(t.second, 92) == 92 &&
+	const size_t first = modes[mode].first, second = modes[mode].second;
+
+	set_up(mode);
+	unit_ok(t.first_len == first && om_hs_length(t.first, first) == first &&
+		!memcmp(t.first, "OMR\x20", 4) && t.first[4] == mode &&
+		!memcmp(t.first + 5, "\0\0\0", 3),
+		in_mode("initiation"), "%zu", t.first_len);
+	unit_ok(respond() && t.second_len == second &&
+		om_hs_length(t.second, second) == second &&
 		!memcmp(t.second, "OMR\x21\x44\x33\x22\x11", 8) &&
 		om_hs_response_id(t.second) == 0x11223344,
-		"handshake: response", "%zu", t.second_len);
+		in_mode("response"), "%zu", t.second_len);
 	unit_ok(!memcmp(t.offer.public, t.a.pair.public, 32) &&
 		!memcmp(t.offer.time, t.time, OM_HS_TIME) &&
 		t.offer.key_id == 0x11223344 && t.kb.remote_id == 0x11223344,
-		"handshake: what the initiation says", "%s", "");
+		in_mode("what the initiation says"), "%s", "");
 	unit_ok(conclude() && t.ka.remote_id == 0x55667788 &&
 		!memcmp(t.ka.rx, t.kb.tx, 32) && !memcmp(t.ka.tx, t.kb.rx, 32) &&
-		memcmp(t.ka.tx, t.ka.rx, 32), "handshake: both have the keys",
+		memcmp(t.ka.tx, t.ka.rx, 32), in_mode("both have the keys"),
 		"%s", "");
-	unit_ok(sodium_is_zero((void *)&t.na, sizeof(t.na)) &&
-		sodium_is_zero((void *)&t.nb, sizeof(t.nb)),
-		"handshake: and nothing else", "%s", "");
-	unit_ok(!conclude(), "handshake: an answer is good once", "%s", "");
+	unit_ok(sodium_is_zero((void *)&t.ha, sizeof(t.ha)) &&
+		sodium_is_zero((void *)&t.hb, sizeof(t.hb)),
+		in_mode("and nothing else"), "%s", "");
+	unit_ok(!conclude(), in_mode("an answer is good once"), "%s", "");
 }
 
 /* The initiator's public key is nowhere in clear. */
-static void hidden(void)
+static void hidden(enum om_hs_mode mode)
 {
 	bool seen = false;
 
-	set_up();
+	set_up(mode);
 	for (size_t i = 0; i + 8 <= t.first_len; i++)
 		seen |= !memcmp(t.first + i, t.a.pair.public, 8);
-	unit_ok(!seen, "handshake: who initiates is hidden", "%s", "");
-	unit_ok(!om_hs_read_initiation(&t.nb, &t.c, t.first, t.first_len,
+	unit_ok(!seen, in_mode("who initiates is hidden"), "%s", "");
+	unit_ok(!om_hs_read_initiation(&t.hb, &t.c, t.first, t.first_len,
+				       &t.offer) &&
+		sodium_is_zero((void *)&t.hb, sizeof(t.hb)),
+		in_mode("another host cannot read it"), "%s", "");
+}
+
+static void hmac(const uint8_t *key, const void *data, size_t len, uint8_t *out)
+{
+	crypto_auth_hmacsha256_state state;
+
+	crypto_auth_hmacsha256_init(&state, key, 32);
+	crypto_auth_hmacsha256_update(&state, data, len);
+	crypto_auth_hmacsha256_final(&state, out);
+}
+
+/* By the letter of Documentation/keying.rst, whatever handshake.c does */
+static void encapsulated(void)
+{
+	uint8_t both[OM_KEM_PUBLIC + OM_KEM_TEXT], secret[32], prk[32], psk[32];
+	uint8_t info[15 + 32 + 1] = "omerta mlkem768", id[4];
+	static const uint8_t wanted[4] = { 0x88, 0x77, 0x66, 0x55 };
+	uint8_t payload[12 + 4 + OM_KEM_PUBLIC];
+	struct om_noise n;
+
+	set_up(OM_HS_MLKEM);
+	om_noise_begin(&n, "omerta 1\1", 9, &t.b.pair, t.b.pair.public);
+	unit_ok(om_noise_read_1(&n, t.first + 8, 112 - 16 + sizeof(payload), payload) &&
+		!memcmp(payload, t.time, 12) && payload[12] == 0x44 &&
+		!memcmp(payload + 16, t.ha.public, OM_KEM_PUBLIC),
+		"handshake: ML-KEM: what is in the initiation", "%s", "");
+	respond();
+	memcpy(both, t.ha.public, OM_KEM_PUBLIC);
+	memcpy(both + OM_KEM_PUBLIC, t.second + 8, OM_KEM_TEXT);
+	om_kem_decapsulate(t.ha.seed, t.second + 8, secret);
+	hmac(t.to_b.psk, secret, 32, prk);
+	crypto_hash_sha256(info + 15, both, sizeof(both));
+	info[47] = 1;
+	hmac(prk, info, sizeof(info), psk);
+	unit_ok(om_noise_read_2(&t.ha.noise, psk, t.second + 8 + OM_KEM_TEXT, 52, id) &&
+		!memcmp(id, wanted, 4), "handshake: ML-KEM: how the secret goes in",
+		"%s", "");
+	set_up(OM_HS_MLKEM);
+	memcpy(secret, t.ha.seed, 32);
+	set_up(OM_HS_MLKEM);
+	unit_ok(memcmp(secret, t.ha.seed, 32), "handshake: ML-KEM: keys are fresh", "%s",
+		"");
+}
+
+/* One mode's messages are none of the other's. */
+static void mixed(void)
+{
+	uint8_t first[OM_HS_LEN_MAX];
+
+	set_up(OM_HS_CLASSIC);
+	respond();
+	set_up(OM_HS_MLKEM);
+	unit_ok(!conclude(), "handshake: a classic answer to ML-KEM", "%s", "");
+	memcpy(first, t.first, sizeof(first));
+	set_up(OM_HS_CLASSIC);
+	t.first[4] = OM_HS_MLKEM;
+	memcpy(first, t.first, t.first_len);
+	unit_ok(!om_hs_read_initiation(&t.hb, &t.b, first, OM_HS_INITIATION_LEN_MLKEM,
+				       &t.offer) &&
+		!om_hs_read_initiation(&t.hb, &t.b, first, OM_HS_INITIATION_LEN,
 				       &t.offer),
-		"handshake: another host cannot read it", "%s", "");
+		"handshake: another mode in the header", "%s", "");
 }
 
 static void lengths(void)
 {
 	uint8_t msg[OM_HS_LEN_MAX + 2] = "OMR";
-	unsigned int accepted = 0;
+	unsigned int accepted[3] = { 0 }, zeros = 0;
 
 	for (unsigned int type = 0; type < 256; type++) {
 		msg[3] = (uint8_t)type;
-		for (size_t len = 0; len <= sizeof(msg); len++)
-			accepted += om_hs_length(msg, len) != 0;
+		for (msg[4] = 0; msg[4] < 3; msg[4]++)
+			for (size_t len = 0; len <= sizeof(msg); len++)
+				accepted[msg[4]] += om_hs_length(msg, len) != 0;
 	}
-	unit_ok(accepted == 3, "handshake: three kinds, each of one length",
-		"%u", accepted);
+	/* An initiation, and what has no mode in its header: two responses, a cookie */
+	unit_ok(accepted[0] == 4 && accepted[1] == 4 && accepted[2] == 3,
+		"handshake: kinds, modes and lengths", "%u %u %u", accepted[0],
+		accepted[1], accepted[2]);
 	msg[3] = OM_HS_INITIATION;
-	msg[4] = 1;
-	unit_ok(!om_hs_length(msg, OM_HS_INITIATION_LEN),
-		"handshake: a mode that is not known", "%s", "");
+	msg[4] = 0;
+	for (size_t i = 5; i < 8; i++) {
+		msg[i] = 1;
+		zeros += om_hs_length(msg, OM_HS_INITIATION_LEN) != 0;
+		msg[i] = 0;
+	}
+	unit_ok(!zeros, "handshake: what has to be zero", "%u", zeros);
 }
 
 /* Every byte counts, be it for mac1 or what is inside. */
-static void changed(void)
+static void changed(enum om_hs_mode mode)
 {
 	unsigned int mac = 0, inside = 0, answers = 0, dead = 0;
 
-	set_up();
+	set_up(mode);
 	for (size_t i = 0; i < t.first_len - OM_HS_MAC; i++) {
 		t.first[i] ^= 0x10;
 		mac += check(&t.b, 1000, HERE) != OM_HS_NONE;
 		/* The header is only in the prologue and mac1. */
 		if (i >= 8 && i < t.first_len - 2 * OM_HS_MAC)
-			inside += om_hs_read_initiation(&t.nb, &t.b, t.first,
+			inside += om_hs_read_initiation(&t.hb, &t.b, t.first,
 							t.first_len, &t.offer);
 		t.first[i] ^= 0x10;
 	}
-	unit_ok(!mac && !inside, "handshake: a changed initiation", "%u %u", mac,
+	unit_ok(!mac && !inside, in_mode("a changed initiation"), "%u %u", mac,
 		inside);
 	respond();
 	for (size_t i = 8; i < t.second_len - 2 * OM_HS_MAC; i++) {
@@ -152,40 +245,39 @@ static void changed(void)
 		t.second[i] ^= 0x10;
 	}
 	for (size_t len = 0; len < t.second_len; len++)
-		answers += om_hs_read_response(&t.na, &t.to_b, t.second, len,
+		answers += om_hs_read_response(&t.ha, &t.to_b, t.second, len,
 					       &t.ka);
 	dead = !conclude();
 	unit_ok(!answers && !dead,
-		"handshake: forged answers, and the true one after them",
+		in_mode("forged answers, and the true one after them"),
 		"%u %u", answers, dead);
 }
 
-static void wrong_psk(void)
+static void wrong_psk(enum om_hs_mode mode)
 {
-	set_up();
+	set_up(mode);
 	t.to_a.psk[0] ^= 1;
-	unit_ok(respond() && !conclude(), "handshake: another preshared key",
-		"%s", "");
-	set_up();
+	unit_ok(respond() && !conclude(), in_mode("another preshared key"), "%s", "");
+	set_up(mode);
 	memset(t.to_a.psk, 0, 32);
-	unit_ok(respond() && !conclude(), "handshake: none against one", "%s", "");
-	set_up();
+	unit_ok(respond() && !conclude(), in_mode("none against one"), "%s", "");
+	set_up(mode);
 	memset(t.to_a.psk, 0, 32);
 	memset(t.to_b.psk, 0, 32);
-	unit_ok(respond() && conclude(), "handshake: no preshared key", "%s", "");
+	unit_ok(respond() && conclude(), in_mode("no preshared key"), "%s", "");
 }
 
-static void zero_ids(void)
+static void zero_ids(enum om_hs_mode mode)
 {
-	set_up();
-	om_hs_initiate(&t.na, &t.a, &t.to_b, t.time, 0, 1000, t.first);
-	unit_ok(!respond() && sodium_is_zero((void *)&t.nb, sizeof(t.nb)),
-		"handshake: an initiator's key id of zero", "%s", "");
-	set_up();
-	om_hs_read_initiation(&t.nb, &t.b, t.first, t.first_len, &t.offer);
-	t.second_len = om_hs_respond(&t.nb, &t.to_a, &t.offer, 0, 1000, t.second,
+	set_up(mode);
+	om_hs_initiate(&t.ha, mode, &t.a, &t.to_b, t.time, 0, 1000, t.first);
+	unit_ok(!respond() && sodium_is_zero((void *)&t.hb, sizeof(t.hb)),
+		in_mode("an initiator's key id of zero"), "%s", "");
+	set_up(mode);
+	om_hs_read_initiation(&t.hb, &t.b, t.first, t.first_len, &t.offer);
+	t.second_len = om_hs_respond(&t.hb, &t.to_a, &t.offer, 0, 1000, t.second,
 				     &t.kb);
-	unit_ok(!conclude(), "handshake: a responder's key id of zero", "%s", "");
+	unit_ok(!conclude(), in_mode("a responder's key id of zero"), "%s", "");
 }
 
 static size_t cookie(uint64_t now, const char *source)
@@ -197,7 +289,7 @@ static size_t cookie(uint64_t now, const char *source)
 
 static void again(uint64_t now)
 {
-	t.first_len = om_hs_initiate(&t.na, &t.a, &t.to_b, t.time, 1, now,
+	t.first_len = om_hs_initiate(&t.ha, t.mode, &t.a, &t.to_b, t.time, 1, now,
 				     t.first);
 }
 
@@ -206,7 +298,7 @@ static void cookies(void)
 	uint8_t copy[OM_HS_COOKIE_LEN];
 	unsigned int taken = 0;
 
-	set_up();
+	set_up(OM_HS_CLASSIC);
 	unit_ok(check(&t.b, 1000, HERE) == OM_HS_KNOWS_US,
 		"handshake: without a cookie", "%s", "");
 	unit_ok(check(&t.c, 1000, HERE) == OM_HS_NONE,
@@ -246,11 +338,15 @@ static void cookies(void)
 
 void test_handshake(void)
 {
-	whole();
-	hidden();
+	for (enum om_hs_mode mode = OM_HS_CLASSIC; mode < OM_HS_MODES; mode++) {
+		whole(mode);
+		hidden(mode);
+		changed(mode);
+		wrong_psk(mode);
+		zero_ids(mode);
+	}
+	encapsulated();
+	mixed();
 	lengths();
-	changed();
-	wrong_psk();
-	zero_ids();
 	cookies();
 }

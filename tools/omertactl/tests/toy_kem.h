@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef OM_TOY_KEM_H
+#define OM_TOY_KEM_H
+
+#include "../kem.h"
+
+/* As if omertactl had been built without */
+extern bool toy_kem_missing;
+
+#endif
