@@ -290,6 +290,25 @@ static void self_test(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, chosen);
 }
 
+/* Catches: an engine that failed its self-test and is used all the same. */
+static void engine_that_failed(struct kunit *test)
+{
+	const struct omerta_engine *best = chosen, *other;
+	enum verdict *v = &verdicts[best - isas];
+
+	KUNIT_ASSERT_NOT_NULL(test, best);
+	*v = BAD;
+	omerta_mb_unload();
+	KUNIT_EXPECT_EQ(test, omerta_mb_load(), 0);
+	KUNIT_EXPECT_TRUE(test, chosen != best);
+	KUNIT_EXPECT_EQ(test, omerta_engine_find(best->name, &other), -EOPNOTSUPP);
+	*v = UNTESTED;
+	omerta_mb_unload();
+	KUNIT_EXPECT_EQ(test, omerta_mb_load(), 0);
+	KUNIT_EXPECT_PTR_EQ(test, chosen, best);
+	KUNIT_EXPECT_EQ(test, *v, GOOD);
+}
+
 /* Catches: an engine that mixes up the lanes of a list. */
 static void one_list_as_singles(struct kunit *test)
 {
@@ -562,6 +581,7 @@ static struct kunit_case chunk_cases[] = {
 	KUNIT_CASE(poly1305_long_edges),
 	KUNIT_CASE(every_length),
 	KUNIT_CASE(self_test),
+	KUNIT_CASE(engine_that_failed),
 	KUNIT_CASE(list_as_singles),
 	KUNIT_CASE(edges_in_list),
 	KUNIT_CASE(lengths_in_list),
