@@ -42,14 +42,15 @@ stage_modules() {
 }
 
 stage_tools() {
-	local tool
+	local tool kem
 
 	tool=$("$VM_DIR/tool.sh" "$ARCH")
 	mkdir -p "$stage"/usr/{sbin,lib/systemd/system,lib/sysusers.d} "$stage/root/out"
 	cp "$tool" "$stage/usr/sbin"
 	# For the test of its handshakes alone, so that others test what users build here
-	[[ $ARCH != amd64 || ! -e $CACHE/builder/tool/stamp ]] ||
-		cp "$("$VM_DIR/tool_kem.sh")" "$stage/root/omertactl-kem"
+	if [[ $ARCH == amd64 && -e $CACHE/builder/tool/stamp ]] && kem=$("$VM_DIR/tool_kem.sh"); then
+		cp "$kem" "$stage/root/omertactl-kem"
+	fi
 	cp "$TOP_DIR"/tools/omertactl/systemd/*.service "$stage/usr/lib/systemd/system"
 	cp "$TOP_DIR/tools/omertactl/systemd/sysusers.conf" "$stage/usr/lib/sysusers.d/omerta.conf"
 	cp -a "$TOP_DIR/selftests" "$stage/root/selftests"

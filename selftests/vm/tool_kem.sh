@@ -19,7 +19,7 @@ program() {
 }
 
 main() {
-	mkdir -p "$copy"
+	take_lock "$copy/lock"
 	copy_sources tools/omertactl include "$copy"
 	case ${1:-} in
 	'') program ;;

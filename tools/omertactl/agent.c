@@ -133,6 +133,7 @@ static void stop_trying(struct om_agent_peer *peer)
 	drop_sent(peer);
 	peer->tries = 0;
 	peer->wanted = false;
+	peer->better_at = 0;
 }
 
 /* Greater than any before, whatever the clock does: the other end wants it so. */
@@ -150,58 +151,84 @@ static bool next_time(struct om_agent *agent, uint8_t time[OM_HS_TIME])
 	return agent->ops->remember(agent->ctx, NULL, time);
 }
 
-/*
- * An end that does not have the other mode, or must not use it, says nothing: who can do
- * without tries both, each twice in a row, since of two tries one yields.
- */
-static enum om_hs_mode next_mode(const struct om_agent_peer *peer)
-{
-	if (peer->kem == OM_KEM_OFF)
-		return OM_HS_CLASSIC;
-	if (peer->kem == OM_KEM_ON && peer->vain > OM_AGENT_KEM_TRIES &&
-	    peer->vain / 2 % 2 == 0)
-		return OM_HS_CLASSIC;
-	return OM_HS_MLKEM;
-}
-
 static bool may_use(const struct om_agent_peer *peer, enum om_hs_mode mode)
 {
 	return peer->kem == OM_KEM_ON ||
 	       (peer->kem == OM_KEM_REQUIRED) == (mode == OM_HS_MLKEM);
 }
 
-/* A key was made: in which mode is told when that changes, if it could be either. */
-static void tell_mode(struct om_agent *agent, struct om_agent_peer *peer,
-		      enum om_hs_mode mode)
+/*
+ * An end that does not have the other mode, or must not use it, says nothing. Who can do
+ * without tries both: first what was last agreed on, then two tries of each in turns,
+ * since of two one yields.
+ */
+static enum om_hs_mode next_mode(const struct om_agent_peer *peer)
+{
+	bool classic = peer->agreed && peer->mode == OM_HS_CLASSIC;
+
+	if (peer->kem == OM_KEM_ON)
+		return classic == (peer->vain / 2 % 2) ? OM_HS_MLKEM : OM_HS_CLASSIC;
+	return peer->kem == OM_KEM_REQUIRED ? OM_HS_MLKEM : OM_HS_CLASSIC;
+}
+
+bool om_agent_unanswered(const struct om_agent_peer *peer)
+{
+	return peer->tries > (peer->kem == OM_KEM_ON ? 3 : 1);
+}
+
+/* A key is in use: changes of its mode are told if there was a choice. */
+static void see_mode(struct om_agent *agent, struct om_agent_peer *peer,
+		     enum om_hs_mode mode)
 {
 	bool either = peer->kem == OM_KEM_ON;
 
-	if (either && !(peer->told && peer->told_mode == mode))
+	if (either && !(peer->agreed && peer->mode == mode))
 		agent->ops->agreed(agent->ctx, peer->id, mode);
-	peer->told = either;
-	peer->told_mode = mode;
+	peer->agreed = either;
+	peer->mode = mode;
+	peer->vain = 0;
 }
 
-static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
-		     uint64_t now)
+static void begin(struct om_agent *agent, struct om_agent_peer *peer,
+		  enum om_hs_mode mode, uint64_t now)
 {
 	uint8_t time[OM_HS_TIME], msg[OM_HS_LEN_MAX];
 	size_t len;
 
 	drop_sent(peer);
-	peer->tries++;
-	peer->vain++;
 	peer->retry_at = now + OM_AGENT_RETRY_MS +
 			 randombytes_uniform(OM_AGENT_JITTER_MS);
 	if (!next_time(agent, time) ||
 	    !agent->ops->epoch(agent->ctx, &peer->sent_epoch))
 		return;
 	peer->sent_id = new_id(agent, now);
-	len = om_hs_initiate(&peer->begun, next_mode(peer), &agent->host, &peer->hs,
-			     time, peer->sent_id, now, msg);
+	len = om_hs_initiate(&peer->begun, mode, &agent->host, &peer->hs, time,
+			     peer->sent_id, now, msg);
 	peer->sent = len && agent->ops->send_peer(agent->ctx, peer->id, msg, len);
 	if (!peer->sent)
 		drop_sent(peer);
+}
+
+static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
+		     uint64_t now)
+{
+	peer->better_at = 0;
+	peer->tries++;
+	peer->vain++;
+	begin(agent, peer, next_mode(peer), now);
+}
+
+/*
+ * What was lost, or an end that was not there yet, may have been why a key is classic:
+ * one try shows. It is over when its answer is late.
+ */
+static void try_better(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
+{
+	if (!peer->sent && peer->kem == OM_KEM_ON)
+		begin(agent, peer, OM_HS_MLKEM, now);
+	else
+		drop_sent(peer);
+	peer->better_at = peer->sent ? peer->retry_at : 0;
 }
 
 /* A key is wanted: begin, unless that is being done or is the other end's turn. */
@@ -236,26 +263,37 @@ static bool install(struct om_agent *agent, const struct om_agent_peer *peer,
 	return ok;
 }
 
-static void on_response(struct om_agent *agent, const uint8_t *msg, size_t len)
+static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
+			  uint64_t now, const uint8_t *msg, size_t len)
+{
+	enum om_hs_mode mode = peer->begun.mode;
+	struct om_hs_keys keys;
+
+	/* What may be used can have changed since then. */
+	if (!may_use(peer, mode) ||
+	    !om_hs_read_response(&peer->begun, &peer->hs, msg, len, &keys))
+		return;
+	stop_trying(peer);
+	if (!install(agent, peer, peer->sent_id, true, peer->sent_epoch, &keys))
+		return;
+	see_mode(agent, peer, mode);
+	/* Not both ends, which would yield to each other */
+	if (peer->kem == OM_KEM_ON && mode == OM_HS_CLASSIC)
+		peer->better_at = now + OM_AGENT_HOLD_MS;
+}
+
+static void on_response(struct om_agent *agent, uint64_t now, const uint8_t *msg,
+			size_t len)
 {
 	uint32_t id = om_hs_response_id(msg);
-	struct om_hs_keys keys;
 
 	for (size_t i = 0; i < agent->peers; i++) {
 		struct om_agent_peer *peer = &agent->peer[i];
-		enum om_hs_mode mode = peer->begun.mode;
 
-		if (!peer->sent || peer->sent_id != id)
-			continue;
-		/* What may be used can have changed since then. */
-		if (may_use(peer, mode) &&
-		    om_hs_read_response(&peer->begun, &peer->hs, msg, len, &keys)) {
-			stop_trying(peer);
-			peer->vain = 0;
-			tell_mode(agent, peer, mode);
-			install(agent, peer, id, true, peer->sent_epoch, &keys);
+		if (peer->sent && peer->sent_id == id) {
+			take_response(agent, peer, now, msg, len);
+			return;
 		}
-		return;
 	}
 }
 
@@ -274,11 +312,11 @@ static bool busy(struct om_agent *agent, uint64_t now)
 
 static void forget_offer(struct om_agent *agent, struct om_agent_peer *peer)
 {
-	if (peer->offered[0])
-		agent->ops->forget(agent->ctx, peer->id, peer->offered[0]);
+	if (peer->offered[0].local_id)
+		agent->ops->forget(agent->ctx, peer->id, peer->offered[0].local_id);
 	for (int i = 1; i < OM_AGENT_OFFERED; i++)
 		peer->offered[i - 1] = peer->offered[i];
-	peer->offered[OM_AGENT_OFFERED - 1] = 0;
+	peer->offered[OM_AGENT_OFFERED - 1].local_id = 0;
 }
 
 /*
@@ -315,9 +353,17 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 	/* Before the other end can use it */
 	if (!install(agent, peer, id, false, epoch, &keys))
 		return;
-	peer->offered[OM_AGENT_OFFERED - 1] = id;
-	tell_mode(agent, peer, mode);
+	peer->offered[OM_AGENT_OFFERED - 1] = (struct om_agent_offer){ id, mode };
 	agent->ops->send_source(agent->ctx, from, msg, len);
+}
+
+static void refuse(struct om_agent *agent, struct om_agent_peer *peer,
+		   enum om_hs_mode mode, uint64_t now)
+{
+	if (peer->refused_at && now - peer->refused_at < OM_AGENT_TELL_MS)
+		return;
+	peer->refused_at = now;
+	agent->ops->refused(agent->ctx, peer->id, mode);
 }
 
 static void on_initiation(struct om_agent *agent, uint64_t now,
@@ -337,7 +383,7 @@ static void on_initiation(struct om_agent *agent, uint64_t now,
 	if (!peer || memcmp(offer.time, peer->latest, OM_HS_TIME) <= 0)
 		goto out;
 	if (!may_use(peer, h.mode)) {
-		agent->ops->refused(agent->ctx, peer->id, h.mode);
+		refuse(agent, peer, h.mode, now);
 		goto out;
 	}
 	memcpy(peer->latest, offer.time, OM_HS_TIME);
@@ -397,7 +443,7 @@ void om_agent_receive(struct om_agent *agent, uint64_t now,
 	if (msg[3] == OM_HS_INITIATION)
 		on_initiation(agent, now, from, msg, len);
 	else
-		on_response(agent, msg, len);
+		on_response(agent, now, msg, len);
 }
 
 /*
@@ -415,10 +461,14 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 		want(agent, peer, now);
 		return;
 	}
-	peer->vain = 0;
-	for (int i = 0; i < OM_AGENT_OFFERED; i++)
-		if (peer->offered[i] == local_id)
-			peer->offered[i] = 0;
+	for (int i = 0; i < OM_AGENT_OFFERED; i++) {
+		struct om_agent_offer *offer = &peer->offered[i];
+
+		if (!offer->local_id || offer->local_id != local_id)
+			continue;
+		offer->local_id = 0;
+		see_mode(agent, peer, offer->mode);
+	}
 }
 
 static uint64_t run_peer(struct om_agent *agent, struct om_agent_peer *peer,
@@ -431,11 +481,15 @@ static uint64_t run_peer(struct om_agent *agent, struct om_agent_peer *peer,
 		initiate(agent, peer, now);
 	} else if (peer->wanted && now >= peer->hold_until) {
 		want(agent, peer, now);
+	} else if (peer->better_at && now >= peer->better_at) {
+		try_better(agent, peer, now);
 	}
 	if (peer->tries)
 		return peer->retry_at < peer->give_up_at ? peer->retry_at :
 							   peer->give_up_at;
-	return peer->wanted ? peer->hold_until : UINT64_MAX;
+	if (peer->wanted)
+		return peer->hold_until;
+	return peer->better_at ? peer->better_at : UINT64_MAX;
 }
 
 uint64_t om_agent_run(struct om_agent *agent, uint64_t now)

@@ -27,8 +27,8 @@
 #define OM_AGENT_LATE_S		165
 #define OM_AGENT_SEAL_S		180
 #define OM_AGENT_OPEN_S		240
-/* So many tries are with a key encapsulation, if that is not required; then two of four */
-#define OM_AGENT_KEM_TRIES	3
+/* That a peer's mode is refused is told once in so long. */
+#define OM_AGENT_TELL_MS	3600000
 /* Initiations a second, above which the agent wants cookies */
 #define OM_AGENT_BUSY		50
 
@@ -71,22 +71,29 @@ struct om_agent_ops {
 	void (*unknown)(void *ctx);
 	/* A peer wants to begin in a mode that is not to be used with it. */
 	void (*refused)(void *ctx, uint32_t peer_id, enum om_hs_mode mode);
-	/* With a peer that may have either mode it is another than before. */
+	/* Keys with a peer that may have either mode are in another than before. */
 	void (*agreed)(void *ctx, uint32_t peer_id, enum om_hs_mode mode);
 };
 
 /* Keys that were offered and are not confirmed: what is older is forgotten */
 #define OM_AGENT_OFFERED	2
 
+struct om_agent_offer {
+	uint32_t local_id;		/* 0 for none */
+	enum om_hs_mode mode;
+};
+
 struct om_agent_peer {
 	uint32_t id;
 	struct om_hs_peer hs;
 	enum om_kem_policy kem;
-	bool told;			/* that keys are made in @told_mode */
-	enum om_hs_mode told_mode;
+	bool agreed;			/* on keys in @mode, where either would do */
+	enum om_hs_mode mode;
+	uint64_t better_at;		/* when ML-KEM is tried after such without, or 0 */
+	uint64_t refused_at;		/* when a refusal was told, or 0 */
 	uint8_t latest[OM_HS_TIME];	/* that it sent */
 	unsigned int tries;		/* initiations since a key was wanted, or 0 */
-	unsigned int vain;		/* and since one was agreed on; see next_mode() */
+	unsigned int vain;		/* and since one was agreed on */
 	struct om_hs begun;		/* while @sent */
 	bool sent;			/* the latest of them, to be answered */
 	uint32_t sent_id;
@@ -95,7 +102,7 @@ struct om_agent_peer {
 	uint64_t give_up_at;
 	bool wanted;			/* a key, once @hold_until is over */
 	uint64_t hold_until;
-	uint32_t offered[OM_AGENT_OFFERED];	/* local ids, the younger last */
+	struct om_agent_offer offered[OM_AGENT_OFFERED];	/* the younger last */
 };
 
 struct om_agent {
@@ -126,6 +133,9 @@ void om_agent_free(struct om_agent *agent);
 struct om_agent_peer *om_agent_add(struct om_agent *agent, uint32_t id);
 void om_agent_remove(struct om_agent *agent, uint32_t id);
 struct om_agent_peer *om_agent_find(struct om_agent *agent, uint32_t id);
+
+/* Whether it does not answer, in whatever mode */
+bool om_agent_unanswered(const struct om_agent_peer *peer);
 
 void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 		   enum om_agent_event event, uint32_t local_id);

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A name is looked up after so many initiations without an answer, so often */
-#define TRIES_PER_LOOK_UP	2
+/* Names of those that do not answer are looked up so often. */
 #define LOOK_UP_MS		15000
 
 static int read_config(struct om_daemon *d, enum om_config_flags flags,
@@ -282,7 +281,7 @@ void om_peers_ask(struct om_daemon *d, uint64_t now)
 		const struct om_agent_peer *peer = &d->agent->peer[i];
 		const struct om_peer_conf *c = conf_of(&d->conf, peer->hs.public);
 
-		if (peer->tries < TRIES_PER_LOOK_UP || !c || !*c->endpoint)
+		if (!om_agent_unanswered(peer) || !c || !*c->endpoint)
 			continue;
 		om_resolver_ask(&d->resolver, c->endpoint);
 		d->asked_at = now;
@@ -321,7 +320,7 @@ void om_peers_resolved(struct om_daemon *d)
 			const struct om_peer_conf *c =
 				conf_of(&d->conf, peer->hs.public);
 
-			if (peer->tries >= TRIES_PER_LOOK_UP && c &&
+			if (om_agent_unanswered(peer) && c &&
 			    !strcmp(c->endpoint, a.endpoint))
 				move_peer(d, peer, &a.peer);
 		}

@@ -41,6 +41,7 @@ struct end {
 	bool fork_soon;			/* while it remembers a time */
 	uint64_t sent, got, waited, needed_at;
 	enum om_kem_policy kem;
+	unsigned int unanswered;	/* for so many steps */
 	unsigned int agreed[OM_HS_MODES], refused[OM_HS_MODES];
 };
 
@@ -410,6 +411,8 @@ static void run(unsigned int seconds)
 		deliver();
 		for (int n = 0; n < 2; n++) {
 			om_agent_run(&w.end[n].agent, w.now);
+			w.end[n].unanswered +=
+				om_agent_unanswered(&w.end[n].agent.peer[0]);
 			run_kernel(n);
 			if (!w.quiet && !(w.now % DATA_MS))
 				send_data(n);
@@ -488,7 +491,7 @@ static void modes(void)
 		{ OM_KEM_OFF, OM_KEM_OFF, OM_HS_CLASSIC, 1 },
 		{ OM_KEM_OFF, OM_KEM_ON, OM_HS_CLASSIC, 1 },
 		{ OM_KEM_OFF, OM_KEM_REQUIRED, NONE, 90 },
-		{ OM_KEM_ON, OM_KEM_OFF, OM_HS_CLASSIC, 17 },
+		{ OM_KEM_ON, OM_KEM_OFF, OM_HS_CLASSIC, 6 },
 		{ OM_KEM_ON, OM_KEM_ON, OM_HS_MLKEM, 1 },
 		{ OM_KEM_ON, OM_KEM_REQUIRED, OM_HS_MLKEM, 1 },
 		{ OM_KEM_REQUIRED, OM_KEM_OFF, NONE, 90 },
@@ -525,22 +528,77 @@ static void modes(void)
 /* Who keeps long messages back has it done without, but not where it is required. */
 static void downgraded(void)
 {
+	const struct end *a = &w.end[A], *b = &w.end[B];
+
 	set_up_with(OM_KEM_ON, OM_KEM_ON);
 	w.longest = OM_HS_INITIATION_LEN;
-	/* Both begin: if the fourth tries cross, the next is the one. */
-	run(25);
-	unit_ok(active(&w.end[A]) && w.end[A].agreed[OM_HS_CLASSIC] == 1,
+	/* Both begin: if the second tries cross, the next is the one. */
+	run(15);
+	unit_ok(active(&w.end[A]) && a->agreed[OM_HS_CLASSIC] == 1,
 		"agent: without ML-KEM, and told so", "%s", counts());
-	w.longest = 0;
 	run(OM_AGENT_SOFT_S);
-	unit_ok(w.end[A].agreed[OM_HS_MLKEM] == 1 && w.end[B].agreed[OM_HS_MLKEM] == 1,
-		"agent: with it as soon as that is possible", "%s", counts());
+	unit_ok(a->installed >= 2 && a->agreed[OM_HS_CLASSIC] == 1,
+		"agent: told once", "%s", counts());
+	forget_counts();
+	w.longest = 0;
+	run(OM_AGENT_SOFT_S + 20);
+	unit_ok(a->agreed[OM_HS_MLKEM] == 1 && b->agreed[OM_HS_MLKEM] == 1 &&
+		nothing_lost(), "agent: with it as soon as that is possible", "%s",
+		counts());
 	tear_down();
 	set_up_with(OM_KEM_REQUIRED, OM_KEM_ON);
 	w.longest = OM_HS_INITIATION_LEN;
 	run(300);
-	unit_ok(!w.end[A].installed && !w.end[B].installed,
+	unit_ok(!a->installed && !b->installed,
 		"agent: never without ML-KEM if it is required", "%s", counts());
+	tear_down();
+}
+
+/* The first long message is lost: what is classic is so for seconds. */
+static void soon_better(void)
+{
+	const struct end *a = &w.end[A], *b = &w.end[B];
+
+	set_up_with(OM_KEM_ON, OM_KEM_ON);
+	w.quiet = true;
+	w.longest = OM_HS_INITIATION_LEN;
+	tell(&w.end[A], OM_AGENT_KEY_NEEDED, 0);
+	run(6);
+	w.longest = 0;
+	w.quiet = false;
+	run(6);
+	unit_ok(a->agreed[OM_HS_CLASSIC] == 1 && a->agreed[OM_HS_MLKEM] == 1 &&
+		b->agreed[OM_HS_MLKEM] == 1 && a->installed == 2 && nothing_lost(),
+		"agent: a classic key is soon replaced", "%s", counts());
+	run(1000);
+	unit_ok(a->agreed[OM_HS_CLASSIC] == 1 && nothing_lost(),
+		"agent: and none comes after it", "%s", counts());
+	tear_down();
+}
+
+/* An end that has none of it: keys change as if neither had, but for a try for each. */
+static void one_sided(void)
+{
+	const struct end *a = &w.end[A];
+
+	set_up_with(OM_KEM_ON, OM_KEM_OFF);
+	w.quiet = true;
+	tell(&w.end[A], OM_AGENT_KEY_NEEDED, 0);
+	run(20);
+	w.quiet = false;
+	forget_counts();
+	run(1000);
+	unit_ok(nothing_lost() && !a->unanswered && a->installed >= 8 &&
+		w.sent == 3 * a->installed && w.end[B].refused[OM_HS_MLKEM] == 1,
+		"agent: with an end that does without", "%u: %s", a->unanswered,
+		counts());
+	tear_down();
+	set_up_with(OM_KEM_ON, OM_KEM_OFF);
+	w.cut[B] = true;
+	w.quiet = true;
+	tell(&w.end[A], OM_AGENT_KEY_NEEDED, 0);
+	run(30);
+	unit_ok(a->unanswered, "agent: with one that is not there", "%s", counts());
 	tear_down();
 }
 
@@ -797,8 +855,11 @@ void test_agent(void)
 {
 	rekeying(OM_KEM_OFF);
 	rekeying(OM_KEM_REQUIRED);
+	rekeying(OM_KEM_ON);
 	modes();
 	downgraded();
+	soon_better();
+	one_sided();
 	refused_once();
 	simultaneous();
 	cloned();
