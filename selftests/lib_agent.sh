@@ -98,3 +98,12 @@ rekey() {
 agree_on_key() {
 	[[ -n $(key a local-id) ]] && is "$(key a local-id) $(key a remote-id)" echo "$(key b remote-id) $(key b local-id)"
 }
+
+# says TEXT COMMAND...: it fails, and TEXT is why.
+says() {
+	local out
+
+	out=$("${@:2}" 2>&1) && { echo "$out"; return 1; }
+	echo "$out"
+	[[ $out == *"$1"* ]]
+}

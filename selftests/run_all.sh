@@ -7,7 +7,7 @@ set -u
 
 cd "$(dirname "$0")" || exit 1
 
-tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh control.sh agent.sh units.sh bench.sh netns.sh)
+tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh control.sh agent.sh up.sh units.sh bench.sh netns.sh)
 # Kernels made for it
 [[ ! -e /sys/kernel/debug/kunit/poly1305 ]] || tests+=('kunit.sh poly1305 chacha20poly1305 blake2s')
 [[ ! -e /proc/self/fail-nth ]] || tests+=(faults.sh)
@@ -20,7 +20,8 @@ core)
 		'netns.sh test_v4_in_v6 test_policy_percpu test_order_in test_super_packets
 			test_roaming_v6'
 		'control.sh test_round_trip test_local_address test_flood'
-		'agent.sh test_first_packet test_up_down'
+		'agent.sh test_first_packet'
+		'up.sh test_up_down'
 		'units.sh test_start_stop test_restart'
 		'ends.sh test_module_unloaded'
 		'bench.sh test_chunks test_split'
