@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "cmd.h"
 
+#include "kem.h"
 #include "keygen.h"
 #include "nl.h"
 #include "print.h"
@@ -243,7 +244,8 @@ static int global_options(int argc, char **argv, struct om_ctx *ctx, int *rc)
 			return -1;
 		} else if (!strcmp(argv[n], "-V") ||
 			   !strcmp(argv[n], "--version")) {
-			puts("omertactl " OM_VERSION);
+			puts(om_kem_have() ? "omertactl " OM_VERSION " (with ML-KEM-768)" :
+					     "omertactl " OM_VERSION);
 			return -1;
 		} else {
 			*rc = om_err(&ctx->err, OM_USAGE,

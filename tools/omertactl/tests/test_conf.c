@@ -488,6 +488,7 @@ static void post_quantum(void)
 		{ "required", OM_KEM_REQUIRED },
 	};
 	struct om_err err = { 0 };
+	struct unit_run run;
 	struct om_config c;
 	const char *path;
 	char text[200];
@@ -512,7 +513,14 @@ static void post_quantum(void)
 	unit_ok(!om_config_read(path, OM_CONFIG_NO_NAMES, &c, &err),
 		"conf: post-quantum is the agent's business", "%s", err.text);
 	om_config_free(&c);
+	run = unit_main("-V", NULL);
+	unit_ok(!CONTAINS(run.out, "ML-KEM"), "conf: a version without it", "%s", run.out);
+	unit_run_free(&run);
 	toy_kem_missing = false;
+	run = unit_main("-V", NULL);
+	unit_ok(CONTAINS(run.out, "(with ML-KEM-768)"), "conf: a version with it", "%s",
+		run.out);
+	unit_run_free(&run);
 }
 
 void test_conf(void)
