@@ -68,7 +68,8 @@ ENCAPSULATED = [
 
 # name, concurrent sessions, changes, and the verdicts on the model's queries in their
 # order: c for confidentiality, a for authentication, 0 if it holds. An initiation may
-# be replayed (the first a1), as the model has no order of times.
+# be replayed (the first a1), as the model has no order of times; with ML-KEM Verifpal
+# does not come to that.
 VARIANTS = [
     ("as it is", 2, [], "c0c0c0a1a0a0a0"),
     ("no psk", 2, [NO_PSK], "c0c0c0a1a0a0a0"),
@@ -79,9 +80,9 @@ VARIANTS = [
     ("initiator's key stolen, no psk", 2, [STOLEN_I, NO_PSK], "c0c1c0a1a0a1a0"),
     ("responder's key stolen, no psk", 2, [STOLEN_R, NO_PSK], "c1c0c1a1a1a0a1"),
     ("X25519 broken later, no psk", 2, [NO_PSK, X25519_BROKEN_LATER], "c1c1c1a1a0a0a0"),
-    ("the same with ML-KEM", 2, [NO_PSK, *ENCAPSULATED, X25519_BROKEN_LATER], "c0c0c1a1a0a0a0"),
-    ("ML-KEM broken", 2, [NO_PSK, *ENCAPSULATED, KEM_BROKEN], "c0c0c0a1a0a0a0"),
-    ("with ML-KEM, no psk", 2, [NO_PSK, *ENCAPSULATED], "c0c0c0a1a0a0a0"),
+    ("the same with ML-KEM", 2, [NO_PSK, *ENCAPSULATED, X25519_BROKEN_LATER], "c0c0c1a0a0a0a0"),
+    ("ML-KEM broken", 2, [NO_PSK, *ENCAPSULATED, KEM_BROKEN], "c0c0c0a0a0a0a0"),
+    ("with ML-KEM, no psk", 2, [NO_PSK, *ENCAPSULATED], "c0c0c0a0a0a0a0"),
     ("both begin", 2, "both", "c0c0c0a1a0a0a0" * 2),
 ]
 
