@@ -12,8 +12,8 @@ BACKEND=${BACKEND:-uml}
 out=$TOP_DIR/build/bench-perf
 flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
 
-# A case a line: its name, and what omertactl bench run is given; or whose tunnel has a TCP
-# stream, and its device
+# A case a line: its name, and what omertactl bench run is given; or a case of tunnel.sh,
+# what it says how many there were of in a second, whose tunnel, and its device
 DEFINED='
 seal direction seal
 open direction open
@@ -27,8 +27,10 @@ unbound strategy unbound workers 2 direction seal
 kthread strategy kthread workers 2 direction seal
 padata strategy padata workers 2 direction seal
 napi strategy napi workers 2 direction seal
-tcp-omerta tunnel omerta omr0
-tcp-wireguard tunnel wireguard wg0
+tcp-omerta tunnel tcp-1 mb omerta omr0
+tcp-wireguard tunnel tcp-1 mb wireguard wg0
+udp-64-omerta tunnel udp-64-flood packets omerta omr0
+udp-64-wireguard tunnel udp-64-flood packets wireguard wg0
 '
 # Seconds that perf counts and samples, and of a case, in requests of about one
 SECONDS_STAT=1 SECONDS_RECORD=2 SECONDS_CASE=8
@@ -62,8 +64,8 @@ commands() {
 		tunnel() {
 			local name=$1 line stream
 			stream=$(mktemp)
-			CONTENDERS=$2 ./perf/tunnel.sh 1 '"$SECONDS_CASE"' tcp-1 >"$stream" &
-			until (($(ip -n omt-a -j -s link show "$3" 2>/dev/null | jq ".[0].stats64.tx.bytes // 0") > 10000000)); do
+			CONTENDERS=$4 ./perf/tunnel.sh 1 '"$SECONDS_CASE"' "$2" >"$stream" &
+			until (($(ip -n omt-a -j -s link show "$5" 2>/dev/null | jq ".[0].stats64.tx.bytes // 0") > 10000000)); do
 				kill -0 $! || return
 				sleep 0.1
 			done
@@ -71,7 +73,7 @@ commands() {
 			wait $!
 			ip netns del omt-a
 			ip netns del omt-b
-			read -r line <"$stream" && echo "end {\"name\": \"$name\", \"mb-per-s\": ${line##* }}"
+			read -r line <"$stream" && echo "end {\"name\": \"$name\", \"$3-per-s\": ${line##* }}"
 		}'
 	while read -r name words; do
 		if [[ -n $name ]] && wanted "$name"; then
@@ -150,6 +152,7 @@ main() {
 
 	"$VM_DIR/deps.sh"
 	"$VM_DIR/deps.sh" perf
+	cc -O2 -o "$TOP_DIR/selftests/perf/udprate" "$TOP_DIR/selftests/perf/udprate.c"
 	choose_event
 	rm -rf "$out"
 	mkdir -p "$out"

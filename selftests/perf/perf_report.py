@@ -40,20 +40,24 @@ def case(result, size, directory):
     name = result["name"]
     events = read_stat(os.path.join(directory, name + ".stat"))
     samples, top = read_top(os.path.join(directory, name + ".folded"))
-    if "mb-per-s" in result:
-        # Of all CPUs, in the second that perf stat looked
-        ns_per_byte = events["task-clock"] / result["mb-per-s"]
+    per = "byte"
+    # Of all CPUs, in the second that perf stat looked
+    if "packets-per-s" in result:
+        per = "packet"
+        ns = events["task-clock"] * 1e6 / result["packets-per-s"]
+    elif "mb-per-s" in result:
+        ns = events["task-clock"] / result["mb-per-s"]
     elif "work-ns" in result:
         # Of all workers together
-        ns_per_byte = result["work-ns"] / (size * result["rounds"] * result["workers"])
+        ns = result["work-ns"] / (size * result["rounds"] * result["workers"])
     else:
         sys.exit(f"perf_report.py: {name} has not been measured")
-    per_byte = None
+    cycles = None
     if events.get("cycles") and events.get("task-clock"):
-        # How fast cycles pass, by how long a byte takes
-        per_byte = round(events["cycles"] / (events["task-clock"] * 1e6) * ns_per_byte, 3)
-    return {"case": name, "ns-per-byte": round(ns_per_byte, 4), "cycles-per-byte": per_byte,
-            "events": events, "samples": samples, "top": top}
+        # How fast cycles pass, by how long one takes
+        cycles = round(events["cycles"] / (events["task-clock"] * 1e6) * ns, 3)
+    return {"case": name, "per": per, "ns": round(ns, 4), "cycles": cycles, "events": events,
+            "samples": samples, "top": top}
 
 
 def main():
@@ -64,10 +68,10 @@ def main():
         cases = [case(json.loads(line), int(size), directory) for line in file]
     if not cases or not all(c["samples"] for c in cases):
         sys.exit("perf_report.py: nothing was measured, or perf has seen nothing of it")
-    print(f"{'case':16}{'ns/byte':>9}{'cycles/byte':>13}  where ({sampled})")
+    print(f"{'case':18}{'ns':>10}{'cycles':>12} {'per':8}where ({sampled})")
     for c in cases:
         top = ", ".join(f"{name} {100 * share:.0f} %" for name, share in c["top"].items())
-        print(f"{c['case']:16}{c['ns-per-byte']:>9}{c['cycles-per-byte'] or '-':>13}  {top}")
+        print(f"{c['case']:18}{c['ns']:>10}{c['cycles'] or '-':>12} {c['per']:8}{top}")
     with open(path, "w", encoding="ascii") as file:
         json.dump(cases, file, indent=1)
     print(f"flame graphs: {directory}/*.svg")

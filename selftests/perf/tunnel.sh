@@ -81,20 +81,23 @@ case_trip-64-p99() { trips "$1" 64 2; }
 case_trip-1024-p50() { trips "$1" 1024 1; }
 case_trip-1024-p99() { trips "$1" 1024 2; }
 
-# rate ADDRESS BYTES: datagrams per second without loss to speak of
+# rate ADDRESS BYTES SECONDS [flood]: datagrams per second without loss to speak of; or
+# that arrive of as many as can be sent
 rate() {
 	local other
 
 	bg b timeout "$WAIT" ./perf/udprate 7008
 	other=$!
 	await listening b 7008
-	on a timeout "$WAIT" ./perf/udprate 7008 "$1" "$2" 0.5
+	on a timeout "$WAIT" ./perf/udprate 7008 "$@"
 	wait "$other"
 }
 
-case_udp-64() { rate "$1" 64; }
+case_udp-64() { rate "$1" 64 0.5; }
 # With 1400 none of the tunnels could send it in one piece.
-case_udp-1300() { rate "$1" 1300; }
+case_udp-1300() { rate "$1" 1300 0.5; }
+# To look at with perf
+case_udp-64-flood() { rate "$1" 64 "$TIME" flood; }
 
 # loaded_trips ADDRESS STREAMS BYTES COLUMN: beside so many bulk streams, through an
 # outer link that is the bottleneck and sends packet by packet

@@ -6,6 +6,8 @@
  * udprate PORT					counts, for one client
  * udprate PORT ADDRESS BYTES SECONDS		sends, each trial that long; prints
  *						datagrams per second
+ * udprate PORT ADDRESS BYTES SECONDS flood	sends once, as fast as can be; prints
+ *						how many arrived per second
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -140,38 +142,42 @@ static long flood(int fd, struct messages *m, double rate, double seconds)
 	return sent;
 }
 
-/* Whether too many were lost; *@rate becomes what was sent. */
-static int trial(int fd, int control, struct messages *m, double *rate,
-		 double seconds)
+/* Returns how many arrived; *@rate becomes what was sent. */
+static long trial(int fd, int control, struct messages *m, double *rate,
+		  double seconds)
 {
 	struct timespec rest = { 0, 200000000 };
-	long sent, got;
+	long got;
 
-	sent = flood(fd, m, *rate, seconds);
-	*rate = sent / seconds;
+	*rate = flood(fd, m, *rate, seconds) / seconds;
 	/* What is on its way arrives by then. */
 	nanosleep(&rest, NULL);
 	if (write(control, "", 1) != 1 ||
 	    read(control, &got, sizeof(got)) != sizeof(got))
 		errx(1, "the other end is gone");
-	return got < sent * 0.999;
+	return got;
 }
 
-static void search(int fd, int control, size_t len, double seconds)
+/* Whether too many were lost. */
+static int lossy(int fd, int control, struct messages *m, double *rate,
+		 double seconds)
+{
+	return trial(fd, control, m, rate, seconds) < *rate * seconds * 0.999;
+}
+
+static void search(int fd, int control, struct messages *m, double seconds)
 {
 	double low = 0, high, rate = 0;
-	static struct messages m;
 	int i;
 
-	make_messages(&m, len);
-	if (!trial(fd, control, &m, &rate, seconds)) {
+	if (!lossy(fd, control, m, &rate, seconds)) {
 		printf("%.0f\n", rate);
 		return;
 	}
 	high = rate;
 	for (i = 1; i < TRIALS; i++) {
 		rate = (low + high) / 2;
-		if (trial(fd, control, &m, &rate, seconds))
+		if (lossy(fd, control, m, &rate, seconds))
 			high = rate;
 		else
 			low = rate;
@@ -181,15 +187,31 @@ static void search(int fd, int control, size_t len, double seconds)
 	printf("%.0f\n", low);
 }
 
+static void send_to(const char *host, const char *port, size_t len,
+		    double seconds, int once)
+{
+	static struct messages m;
+	int fd, control;
+	double rate = 0;
+
+	fd = client(SOCK_DGRAM, host, port);
+	control = client(SOCK_STREAM, host, port);
+	make_messages(&m, len);
+	if (once)
+		printf("%.0f\n", trial(fd, control, &m, &rate, seconds) / seconds);
+	else
+		search(fd, control, &m, seconds);
+}
+
 int main(int argc, char **argv)
 {
+	int once = argc == 6 && !strcmp(argv[5], "flood");
+
 	if (argc == 2)
 		count(atoi(argv[1]));
-	else if (argc == 5 && atoi(argv[3]) <= MAX_BYTES)
-		search(client(SOCK_DGRAM, argv[2], argv[1]),
-		       client(SOCK_STREAM, argv[2], argv[1]), atoi(argv[3]),
-		       atof(argv[4]));
+	else if ((argc == 5 || once) && atoi(argv[3]) <= MAX_BYTES)
+		send_to(argv[2], argv[1], atoi(argv[3]), atof(argv[4]), once);
 	else
-		errx(1, "usage: udprate PORT [ADDRESS BYTES SECONDS]");
+		errx(1, "usage: udprate PORT [ADDRESS BYTES SECONDS [flood]]");
 	return 0;
 }
