@@ -8,11 +8,10 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
+#include <linux/poison.h>
 
 #include "compat.h"
 
-/* Longer contents go into pages of their own. */
-#define LINEAR_MAX	2048
 /* The largest pages that each CPU has a stock of. */
 #define BLOCK_ORDER	PAGE_ALLOC_COSTLY_ORDER
 #define BLOCK_BYTES	(PAGE_SIZE << BLOCK_ORDER)
@@ -82,8 +81,62 @@ static int add_blocks(struct sk_buff *skb, struct omerta_buf *buf, u32 total)
 }
 
 /**
- * omerta_buf_alloc() - allocate a packet for pieces of content
- * @buf: gets where they are
+ * omerta_buf_new() - allocate memory for something that has a packet
+ * @buf: the packet's; gets what omerta_buf_alloc() needs
+ * @size: bytes of what has it; with the head no more than a page can be sure
+ *	  to be had
+ * @headroom: bytes of the packet's headroom
+ * @len: bytes that its head should have room for besides; there will not be more
+ *	 than OMERTA_BUF_LINEAR_MAX
+ *
+ * Both lie in one fragment of a page, and each may be freed before the other.
+ *
+ * Context: BH off.
+ * Return: @size bytes, not yet written, to be freed by omerta_buf_free(); or NULL.
+ */
+void *omerta_buf_new(struct omerta_buf *buf, size_t size, u32 headroom, u32 len)
+{
+	u32 room = headroom + min(len, OMERTA_BUF_LINEAR_MAX);
+	u8 *mem;
+
+	size = SKB_DATA_ALIGN(size);
+	mem = napi_alloc_frag(size + SKB_HEAD_ALIGN(room));
+	if (!mem)
+		return NULL;
+	*buf = (struct omerta_buf) {
+		.head = mem + size,
+		.head_size = SKB_HEAD_ALIGN(room),
+	};
+	return mem;
+}
+
+/**
+ * omerta_buf_free() - free memory from omerta_buf_new()
+ * @mem: the memory
+ * @size: bytes of it
+ *
+ * Context: any.
+ */
+void omerta_buf_free(void *mem, size_t size)
+{
+	/* Nobody else would see who uses it after that. */
+	if (IS_ENABLED(CONFIG_KASAN))
+		memset(mem, POISON_FREE, size);
+	skb_free_frag(mem);
+}
+
+static struct sk_buff *make_head(const struct omerta_buf *buf)
+{
+	struct sk_buff *skb = napi_build_skb(buf->head, buf->head_size);
+
+	if (skb)
+		get_page(virt_to_head_page(buf->head));
+	return skb;
+}
+
+/**
+ * omerta_buf_alloc() - make a packet for pieces of content
+ * @buf: from omerta_buf_new(), once; gets where they are
  * @headroom: bytes of headroom in the linear part
  * @n: number of pieces, at least 1
  * @len: length of all pieces but the last; all together not above 65507, and
@@ -98,21 +151,45 @@ struct sk_buff *omerta_buf_alloc(struct omerta_buf *buf, unsigned int headroom,
 				 unsigned int n, u32 len, u32 last)
 {
 	u32 total = (n - 1) * len + last;
-	bool linear = total <= LINEAR_MAX && n == 1;
 	struct sk_buff *skb;
 
-	skb = alloc_skb(headroom + (linear ? total : 0), GFP_ATOMIC);
+	skb = make_head(buf);
 	if (!skb)
 		return NULL;
 	skb_reserve(skb, headroom);
 	buf->len = len;
 	buf->per_block = max(1U, (u32)BLOCK_BYTES / max(len, 1U));
-	if (linear) {
+	if (n == 1 && total <= skb_tailroom(skb)) {
 		buf->block[0] = skb_put(skb, total);
 	} else if (add_blocks(skb, buf, total)) {
 		kfree_skb(skb);
 		return NULL;
 	}
+	return skb;
+}
+
+/**
+ * omerta_buf_alloc_up() - make a packet of one piece that will go up the stack
+ * @buf: gets where it is
+ * @napi: who will hand it to the stack
+ * @len: length of the piece
+ *
+ * It may wait in a socket for long: its head is not to keep a page that others
+ * share, if it is a short one, which the kernel takes care of.
+ *
+ * Context: @napi.
+ * Return: as omerta_buf_alloc(), linear.
+ */
+struct sk_buff *omerta_buf_alloc_up(struct omerta_buf *buf,
+				    struct napi_struct *napi, u32 len)
+{
+	struct sk_buff *skb = napi_alloc_skb(napi, len);
+
+	if (!skb)
+		return NULL;
+	buf->len = len;
+	buf->per_block = 1;
+	buf->block[0] = skb_put(skb, len);
 	return skb;
 }
 

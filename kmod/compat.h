@@ -52,6 +52,11 @@
 
 #include <uapi/linux/omerta.h>
 
+#ifndef SKB_HEAD_ALIGN
+#define SKB_HEAD_ALIGN(x) \
+	(SKB_DATA_ALIGN(x) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
+#endif
+
 #ifndef timer_container_of
 #define timer_container_of from_timer
 #endif

@@ -8,8 +8,6 @@
  */
 #include "rx.h"
 
-#include <linux/slab.h>
-
 #include "buf.h"
 #include "compat.h"
 #include "control.h"
@@ -25,6 +23,11 @@
 #define ANSWER_TIME	(10 * HZ)
 /* Bursts that are not committed, for all peers of a device. */
 #define INFLIGHT_MAX	256
+/* Records for which, with all that goes with them, a page is enough. */
+#define ROOM_MAX \
+	((PAGE_SIZE - SKB_DATA_ALIGN(sizeof(struct omerta_rx_burst)) - \
+	  SKB_HEAD_ALIGN(NET_SKB_PAD + OMERTA_RX_PULL_LEN)) / \
+	 sizeof(struct omerta_rx_record))
 
 static struct omerta_rx_burst *burst_of(struct omerta_job *job)
 {
@@ -68,7 +71,7 @@ static void burst_free(struct omerta_job *job)
 
 	if (burst->peer)
 		release(burst);
-	kfree(burst);
+	omerta_buf_free(burst, sizeof(*burst));
 }
 
 /* By whoever opened the last chunk. */
@@ -279,6 +282,20 @@ static void drop_burst(struct omerta_tunnel *tun,
 	omerta_job_put(&burst->job);
 }
 
+/* Memory for the plaintexts. A lone packet goes up in it. */
+static bool make_room(struct omerta_tunnel *tun, struct omerta_rx_burst *burst)
+{
+	if (burst->n == 1 && burst->last.plain_len <= OMERTA_BUF_LINEAR_MAX)
+		burst->inner = omerta_buf_alloc_up(&burst->buf, &tun->napi,
+						   burst->last.plain_len);
+	else
+		burst->inner = omerta_buf_alloc(&burst->buf, NET_SKB_PAD,
+						burst->n,
+						burst->layout.plain_len,
+						burst->last.plain_len);
+	return burst->inner;
+}
+
 /* No more records come: have them opened with others, see open_jobs(). */
 static void close_burst(struct omerta_tunnel *tun,
 			struct omerta_rx_burst *burst)
@@ -292,10 +309,7 @@ static void close_burst(struct omerta_tunnel *tun,
 		drop_burst(tun, burst, OMERTA_DROP_RX_DROP_KEY_EXPIRED);
 		return;
 	}
-	burst->inner = omerta_buf_alloc(&burst->buf, NET_SKB_PAD, burst->n,
-					burst->layout.plain_len,
-					burst->last.plain_len);
-	if (!burst->inner) {
+	if (!make_room(tun, burst)) {
 		drop_burst(tun, burst, OMERTA_DROP_RX_DROP_NOMEM);
 		return;
 	}
@@ -329,13 +343,15 @@ static struct omerta_rx_burst *begin_burst(struct omerta_tunnel *tun,
 					   int *why)
 {
 	struct omerta_rx_burst *burst;
+	struct omerta_buf buf;
 
 	*why = OMERTA_DROP_RX_DROP_NOMEM;
-	burst = kmalloc(struct_size(burst, rec, d->room),
-			GFP_ATOMIC | __GFP_NOWARN);
+	burst = omerta_buf_new(&buf, struct_size(burst, rec, d->room),
+			       NET_SKB_PAD, OMERTA_RX_PULL_LEN);
 	if (!burst)
 		return NULL;
 	memset(burst, 0, sizeof(*burst));
+	burst->buf = buf;
 	*why = OMERTA_DROP_RX_DROP_KEY_UNKNOWN;
 	burst->key = omerta_key_get(&tun->keys, key_id);
 	if (!burst->key)
@@ -356,7 +372,7 @@ static struct omerta_rx_burst *begin_burst(struct omerta_tunnel *tun,
 err_key:
 	omerta_key_put(burst->key);
 err_burst:
-	kfree(burst);
+	omerta_buf_free(burst, sizeof(*burst));
 	return NULL;
 }
 
@@ -480,8 +496,13 @@ static struct sk_buff *copy_pieces(const struct sk_buff *skb, u32 size)
 	u32 last = skb->len - (n - 1) * size;
 	struct omerta_buf buf;
 	struct sk_buff *copy;
+	void *mem;
 
+	mem = omerta_buf_new(&buf, 0, 0, n == 1 ? last : 0);
+	if (!mem)
+		return NULL;
 	copy = omerta_buf_alloc(&buf, 0, n, size, last);
+	omerta_buf_free(mem, 0);
 	for (i = 0; copy && i < n; i++)
 		WARN_ON_ONCE(skb_copy_bits(skb, i * size,
 					   omerta_buf_piece(&buf, i),
@@ -521,8 +542,8 @@ static unsigned int receive(struct omerta_tunnel *tun,
 		.skb = skb,
 		.iif = skb->skb_iif,
 		.dsfield = omerta_udp_dsfield(skb),
-		.room = more ? OMERTA_RX_BURST_MAX :
-			       min_t(u32, n, OMERTA_RX_BURST_MAX),
+		.room = min_t(u32, more ? OMERTA_RX_BURST_MAX : n,
+			      min_t(u32, OMERTA_RX_BURST_MAX, ROOM_MAX)),
 	};
 
 	/* Pieces of memory are remembered by their addresses. */

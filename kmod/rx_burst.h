@@ -8,6 +8,8 @@
 
 /* As many as a burst is sent with. */
 #define OMERTA_RX_BURST_MAX	64
+/* What of a packet is made linear before it goes up. */
+#define OMERTA_RX_PULL_LEN	128U
 
 /**
  * struct omerta_rx_record - a record on its way in

@@ -14,8 +14,6 @@
 #include "merge.h"
 #include "rx_burst.h"
 
-/* What of a packet is made linear before it goes up. */
-#define PULL_LEN	128U
 /* Packets that are copied rather than referred to. */
 #define COPY_MAX	2048U
 
@@ -75,7 +73,8 @@ static struct sk_buff *take_inner(struct omerta_rx_burst *burst, u32 len)
 	struct sk_buff *skb = burst->inner;
 
 	burst->inner = NULL;
-	if (pskb_trim(skb, len) || !pskb_may_pull(skb, min(len, PULL_LEN))) {
+	if (pskb_trim(skb, len) ||
+	    !pskb_may_pull(skb, min(len, OMERTA_RX_PULL_LEN))) {
 		kfree_skb(skb);
 		return NULL;
 	}
@@ -86,15 +85,16 @@ static struct sk_buff *make_packet(struct omerta_rx_burst *burst,
 				   const u8 *data, u32 len)
 {
 	struct omerta_tunnel *tun = burst->peer->tun;
+	const u32 pull = OMERTA_RX_PULL_LEN;
 	struct sk_buff *skb;
 
 	if (burst->n == 1)
 		return take_inner(burst, len);
 	if (len <= COPY_MAX)
 		return copy_packet(tun, data, len);
-	skb = copy_packet(tun, data, PULL_LEN);
+	skb = copy_packet(tun, data, pull);
 	if (skb)
-		omerta_buf_refer(skb, data + PULL_LEN, len - PULL_LEN);
+		omerta_buf_refer(skb, data + pull, len - pull);
 	return skb;
 }
 

@@ -8,7 +8,6 @@
 #include <linux/if_ether.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <linux/slab.h>
 #include <linux/udp.h>
 
 #include "compat.h"
@@ -148,7 +147,7 @@ static void burst_free(struct omerta_job *job)
 	struct omerta_tx_burst *burst = container_of(job, struct omerta_tx_burst, job);
 
 	omerta_peer_put(burst->peer);
-	kfree(burst);
+	omerta_buf_free(burst, sizeof(*burst));
 }
 
 /**
@@ -162,14 +161,18 @@ u32 omerta_tx_burst_bytes(const struct omerta_tx_burst *burst)
 	return (burst->n - 1) * burst->layout.wire_len + burst->last.wire_len;
 }
 
+static void layout_len(struct omerta_layout *l, u32 len, u32 mtu, u8 class)
+{
+	omerta_record_layout(l, len ? omerta_record_pad(len, mtu, class) : 0,
+			     class);
+}
+
 static void layout_packet(struct omerta_layout *l,
 			  const struct omerta_tx_burst *burst, u32 mtu,
 			  u8 class, unsigned int i)
 {
-	u32 len = omerta_segment_len(&burst->inner, burst->first + i);
-
-	omerta_record_layout(l, len ? omerta_record_pad(len, mtu, class) : 0,
-			     class);
+	layout_len(l, omerta_segment_len(&burst->inner, burst->first + i), mtu,
+		   class);
 }
 
 /* Take as many packets as a burst can carry. */
@@ -201,6 +204,30 @@ static void init_job(struct omerta_tx_burst *burst,
 			max(burst->bytes, burst->n * OMERTA_CHUNK_COST));
 }
 
+/*
+ * A burst with room for @n packets, and with room in the head of its buffer for one
+ * record of so many bytes.
+ */
+static struct omerta_tx_burst *new_burst(const struct omerta_peer *peer,
+					 unsigned int n, u32 len)
+{
+	struct omerta_tx_burst *burst;
+	struct omerta_layout lone;
+	struct omerta_buf buf;
+
+	BUILD_BUG_ON(sizeof(*burst) + OMERTA_TX_BURST_MAX * sizeof(*burst->skb) +
+		     SKB_HEAD_ALIGN(OMERTA_UDP_HEADROOM + OMERTA_BUF_LINEAR_MAX) >
+		     PAGE_SIZE);
+	layout_len(&lone, len, omerta_peer_mtu(peer), peer->tun->class);
+	burst = omerta_buf_new(&buf, struct_size(burst, skb, n),
+			       OMERTA_UDP_HEADROOM, lone.wire_len);
+	if (!burst)
+		return NULL;
+	memset(burst, 0, sizeof(*burst));
+	burst->buf = buf;
+	return burst;
+}
+
 /* Give a burst that is laid out all that it needs; frees it if that fails. */
 static struct omerta_tx_burst *finish(struct omerta_tx_burst *burst,
 				      struct omerta_peer *peer,
@@ -211,7 +238,7 @@ static struct omerta_tx_burst *finish(struct omerta_tx_burst *burst,
 					burst->last.wire_len);
 	if (!burst->outer || !omerta_peer_get(peer)) {
 		kfree_skb(burst->outer);
-		kfree(burst);
+		omerta_buf_free(burst, sizeof(*burst));
 		return ERR_PTR(-ENOMEM);
 	}
 	burst->peer = peer;
@@ -236,11 +263,12 @@ omerta_tx_burst_alloc(struct omerta_peer *peer, struct sk_buff *skb,
 {
 	struct omerta_tx_burst *burst;
 
-	burst = kzalloc_obj(*burst, GFP_ATOMIC | __GFP_NOWARN);
+	/* The last part of a super-packet may be a single packet. */
+	burst = new_burst(peer, 0, skb ? min(skb->len, omerta_peer_mtu(peer)) : 0);
 	if (!burst)
 		return ERR_PTR(-ENOMEM);
 	if (omerta_segments_init(&burst->inner, skb)) {
-		kfree(burst);
+		omerta_buf_free(burst, sizeof(*burst));
 		return ERR_PTR(-EINVAL);
 	}
 	burst->first = first;
@@ -338,7 +366,8 @@ omerta_tx_burst_bunch(struct omerta_peer *peer, struct sk_buff *const *skb,
 	struct omerta_tx_burst *burst;
 	unsigned int i;
 
-	burst = kzalloc(struct_size(burst, skb, n), GFP_ATOMIC | __GFP_NOWARN);
+	/* They may turn out to fit one record. */
+	burst = new_burst(peer, n, omerta_peer_mtu(peer));
 	if (!burst)
 		return ERR_PTR(-ENOMEM);
 	lay_out_bunch(burst, peer, skb, n);
