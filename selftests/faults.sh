@@ -11,8 +11,9 @@ cd "$(dirname "$0")" || exit 1
 [[ -w /proc/self/fail-nth ]] || { echo '1..0 # SKIP the kernel cannot inject faults'; exit 4; }
 
 FAILSLAB=/sys/kernel/debug/failslab
+FAIL_PAGES=/sys/kernel/debug/fail_page_alloc
 # No trace of each in the log
-echo 0 >"$FAILSLAB/verbose"
+echo 0 | tee "$FAILSLAB/verbose" >"$FAIL_PAGES/verbose"
 
 # faults LEAST REQUEST...: fails at LEAST times or more before it succeeds.
 faults() {
@@ -69,15 +70,36 @@ test_control() {
 	is null on a sh -c "omertactl -j link show omr0 | jq '.[0].\"control-bound\"'"
 }
 
+# unreliable PERCENT: of what may not wait for memory
+unreliable() {
+	local dir
+
+	for dir in "$FAILSLAB" "$FAIL_PAGES"; do
+		echo Y >"$dir/ignore-gfp-wait"
+		echo -1 >"$dir/times"
+		echo "$1" >"$dir/probability"
+	done
+}
+
+no_memory() {
+	local end
+
+	for end in a b; do
+		dev_stat "$end" rx-drop-nomem
+		dev_stat "$end" tx-drop-nomem
+	done | awk '{ n += $1 } END { print n }'
+}
+
 # Traffic under failing allocations loses packets, and nothing else.
 test_traffic() {
+	echo 0 >"$FAIL_PAGES/min-order"
 	make_both policy percpu
 	pings a 10.9.0.2
-	echo Y >"$FAILSLAB/ignore-gfp-wait"
-	echo 5 >"$FAILSLAB/probability"
-	echo -1 >"$FAILSLAB/times"
+	unreliable 20
 	on a ping -q -c 300 -i 0.01 -s 1300 10.9.0.2 || true
-	echo 0 >"$FAILSLAB/probability"
+	on a ping -q -f -c 3000 -l 100 -s 1300 10.9.0.2 || true
+	unreliable 0
+	more_than 0 no_memory
 	pings a 10.9.0.2
 }
 
