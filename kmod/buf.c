@@ -83,8 +83,8 @@ static int add_blocks(struct sk_buff *skb, struct omerta_buf *buf, u32 total)
 /**
  * omerta_buf_new() - allocate memory for something that has a packet
  * @buf: the packet's; gets what omerta_buf_alloc() needs
- * @size: bytes of what has it; with the head no more than a page can be sure
- *	  to be had
+ * @size: bytes of what has it; with the head no more than a page, as more in one
+ *	  piece is not always to be had
  * @headroom: bytes of the packet's headroom
  * @len: bytes that its head should have room for besides; there will not be more
  *	 than OMERTA_BUF_LINEAR_MAX
