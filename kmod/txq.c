@@ -395,11 +395,17 @@ void omerta_txq_purge(struct omerta_tunnel *tun)
  */
 void omerta_txq_reset(struct omerta_tunnel *tun)
 {
+	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+
 	forget_helper(tun);
 	tun->txq.cpu = -1;
 	tun->txq.sent = 0;
 	tun->txq.done = 0;
-	netdev_tx_reset_queue(netdev_get_tx_queue(tun->dev, 0));
+	netdev_tx_reset_queue(txq);
+#ifdef CONFIG_BQL
+	/* Its counts begin anew, but not yet how far they may go. */
+	dql_completed(&txq->dql, 0);
+#endif
 }
 
 /**
