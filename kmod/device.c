@@ -407,10 +407,17 @@ static int check_class(struct omerta_tunnel *tun, u8 class,
 static int check_port(struct omerta_tunnel *tun, u16 port,
 		      struct netlink_ext_ack *extack)
 {
-	if (netif_running(tun->dev))
-		return port && port == tun->port ? 0 :
-		       omerta_udp_open(tun, port, extack);
-	return omerta_udp_probe(tun, port, extack);
+	int err;
+
+	if (!netif_running(tun->dev))
+		return omerta_udp_probe(tun, port, extack);
+	if (port && port == tun->port)
+		return 0;
+	err = omerta_udp_open(tun, port, extack);
+	/* They may depend on it. */
+	if (!err)
+		each_peer(tun, peer_route_anew);
+	return err;
 }
 
 /**

@@ -434,6 +434,21 @@ test_fwmark() {
 	is 2 dev_stat a tx-drop-loop
 }
 
+# Routes that depend on the port that datagrams come from are looked up for that port.
+port_rules() {
+	OUTER=$1
+	make_both
+	on a ip "-$1" rule add sport 51999 prohibit
+	pings a 10.9.0.2
+	on a omertactl link set omr0 listen-port 51999
+	no_ping a 10.9.0.2
+	on a omertactl link set omr0 listen-port "$PORT"
+	pings a 10.9.0.2
+}
+
+test_port_rules_v4() { port_rules 4; }
+test_port_rules_v6() { port_rules 6; }
+
 inner_endpoint() {
 	endpoint() { echo "10.9.0.${NUM[$2]}:$PORT"; }
 }
@@ -583,7 +598,8 @@ TESTS=(
 	test_large_mtu_512 test_large_mtu_512_percpu test_large_mtu_4096 test_mtu_refused
 	test_order_out test_order_in test_counters test_super_packets test_udp_segments
 	test_capture test_ecn test_roaming_v4 test_roaming_v6 test_source_filter
-	test_several_peers test_loop test_fwmark test_tunnel_in_tunnel test_mutual_tunnels
+	test_several_peers test_loop test_fwmark test_port_rules_v4 test_port_rules_v6
+	test_tunnel_in_tunnel test_mutual_tunnels
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
