@@ -414,7 +414,7 @@ static int check_port(struct omerta_tunnel *tun, u16 port,
 	if (port && port == tun->port)
 		return 0;
 	err = omerta_udp_open(tun, port, extack);
-	/* They may depend on it. */
+	/* Routes may depend on the port that datagrams come from. */
 	if (!err)
 		each_peer(tun, peer_route_anew);
 	return err;

@@ -150,7 +150,7 @@ test_bunches() {
 	make_both
 	keep_order b to_a
 	on a tc qdisc replace dev omr0 root pfifo limit 10000
-	# What the queue learns of a quick link would not wait for a slow one.
+	# A limit learned on the quick link would let much past before anything waits.
 	on a tee /sys/class/net/omr0/queues/tx-0/byte_queue_limits/limit_max <<<100000
 	less_than 1200 waiting 10.9.0.2
 	less_than 1200 waiting fd09::2
