@@ -163,6 +163,29 @@ static __always_inline void next_block(struct omerta_mb_cursor *c,
 	c->left = c->left > OMERTA_BLOCK_LEN ? c->left - OMERTA_BLOCK_LEN : 0;
 }
 
+/* Give lanes from @lane on the blocks at the cursor, which will be stashed. */
+static __always_inline void next_stashed(struct omerta_mb_cursor *c,
+					 struct omerta_mb_lanes *l, u32 lane)
+{
+	u32 end, len;
+
+	while (lane < BLOCKS) {
+		while (!c->left && c->list < c->end)
+			begin_chunk(c);
+		end = c->left ? lane + DIV_ROUND_UP(c->left, OMERTA_BLOCK_LEN) : BLOCKS;
+		end = min_t(u32, end, BLOCKS);
+		len = min_t(u32, c->left, (end - lane) * OMERTA_BLOCK_LEN);
+		for (; lane < end; lane++) {
+			l->counter[lane] = c->counter++;
+			l->nonce[0][lane] = c->nonce;
+			l->nonce[1][lane] = c->nonce >> 32;
+		}
+		c->from += len;
+		c->to += len;
+		c->left -= len;
+	}
+}
+
 /* Lanes that are found in each double round for the next blocks */
 #define PER_ROUND	(BLOCKS < 8 ? 1 : BLOCKS / 8)
 
@@ -363,8 +386,7 @@ static __always_inline void make_keys(struct omerta_mb *mb,
 		l->nonce[0][i] = list[first + i].nonce;
 		l->nonce[1][i] = list[first + i].nonce >> 32;
 	}
-	for (; i < BLOCKS; i++)
-		next_block(&c, l, i);
+	next_stashed(&c, l, keys);
 	make_blocks(made, BATCHES, mb, l, keys < BLOCKS ? &mb->lanes[1] : NULL, &c);
 	for (j = 0; j < BATCHES; j++) {
 		if (LANES * j < keys)

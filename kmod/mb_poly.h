@@ -258,6 +258,11 @@ static noinline_for_stack void take_some(const struct streams *s, u32 off,
 	int i, j;
 
 	for (i = 0; i < WAYS; i++) {
+		if (off + STEP <= s->none[i]) {
+			for (j = 0; j < VECTORS; j++)
+				v[WAYS * j + i] = ways_all(0);
+			continue;
+		}
 		if (off < s->none[i] || off + STEP > s->none[i] + s->len[i]) {
 			take_part(s, off, i, v);
 			continue;
