@@ -496,22 +496,23 @@ static u32 take_packet(struct omerta_tunnel *tun, struct sk_buff *skb)
 	return bytes + send_packet(peer, skb);
 }
 
-/*
- * Send a packet; if @more, others follow at once, and are sealed with it. The queue is
- * ours, see txq.h.
- */
-static void send_now(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
+/* Take a packet to send, and seal those before it if they are many. */
+static void send_later(struct omerta_tunnel *tun, struct sk_buff *skb)
 {
 	rcu_read_lock();
 	omerta_txq_sent(tun, take_packet(tun, skb));
-	/* A queue that stopped will not bring the one that is to follow. */
-	if (!more || netif_queue_stopped(tun->dev)) {
-		omerta_txq_sent(tun, send_bunch(tun));
+	if (omerta_tunnel_enough(tun, &tun->tx_jobs))
 		seal(tun, &tun->tx_jobs);
-		omerta_txq_end(tun);
-	} else if (omerta_tunnel_enough(tun, &tun->tx_jobs)) {
-		seal(tun, &tun->tx_jobs);
-	}
+	rcu_read_unlock();
+}
+
+/* Send what has been taken. The queue is ours, see txq.h. */
+static void send_now(struct omerta_tunnel *tun)
+{
+	rcu_read_lock();
+	omerta_txq_sent(tun, send_bunch(tun));
+	seal(tun, &tun->tx_jobs);
+	omerta_txq_end(tun);
 	rcu_read_unlock();
 }
 
@@ -530,8 +531,12 @@ netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev)
 	/* Other devices, which we may send into, change what it says. */
 	bool more = netdev_xmit_more();
 
-	if (tun->bunch.n || tun->tx_jobs.n || !omerta_txq_begin(tun, skb))
-		send_now(tun, skb, more);
+	if (!tun->bunch.n && !tun->tx_jobs.n && omerta_txq_begin(tun, skb, more))
+		return NETDEV_TX_OK;
+	send_later(tun, skb);
+	/* A queue that stopped will not bring the one that is to follow. */
+	if (!more || netif_queue_stopped(dev))
+		send_now(tun);
 	return NETDEV_TX_OK;
 }
 
@@ -543,13 +548,17 @@ void omerta_tx_help(struct work_struct *work)
 {
 	struct omerta_tunnel *tun = container_of(work, struct omerta_tunnel,
 						 txq.work.work);
+	struct sk_buff_head packets;
 	struct sk_buff *skb;
 
+	__skb_queue_head_init(&packets);
 	local_bh_disable();
-	skb = omerta_txq_kept(tun);
-	if (skb) {
+	omerta_txq_kept(tun, &packets);
+	if (!skb_queue_empty(&packets)) {
 		/* Without the queue's lock: it may lead to this queue again. */
-		send_now(tun, skb, false);
+		while ((skb = __skb_dequeue(&packets)))
+			send_later(tun, skb);
+		send_now(tun);
 		omerta_txq_resume(tun);
 	}
 	local_bh_enable();

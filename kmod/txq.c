@@ -96,6 +96,7 @@ void omerta_txq_init(struct omerta_tunnel *tun, work_func_t help)
 {
 	tun->txq.helper = -1;
 	tun->txq.cpu = -1;
+	__skb_queue_head_init(&tun->txq.kept);
 	INIT_DELAYED_WORK(&tun->txq.work, help);
 }
 
@@ -109,33 +110,30 @@ static void forget_helper(struct omerta_tunnel *tun)
 }
 
 /**
- * omerta_txq_kept() - take the packet that was kept for another CPU
+ * omerta_txq_kept() - take the packets that were kept for another CPU
  * @tun: the device
+ * @packets: empty; gets the packets, which are the caller's then, as the queue is until
+ *	     omerta_txq_resume(). If there are none, it is not.
  *
  * Context: BH off, the queue's lock not held.
- * Return: the packet, which is the caller's then, as the queue is until
- * omerta_txq_resume(); or NULL, and the queue is not.
  */
-struct sk_buff *omerta_txq_kept(struct omerta_tunnel *tun)
+void omerta_txq_kept(struct omerta_tunnel *tun, struct sk_buff_head *packets)
 {
 	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
-	struct sk_buff *skb;
 
 	__netif_tx_lock(txq, smp_processor_id());
-	skb = tun->txq.kept;
-	tun->txq.kept = NULL;
+	skb_queue_splice_init(&tun->txq.kept, packets);
 	WRITE_ONCE(tun->txq.waits, false);
-	if (skb)
+	if (!skb_queue_empty(packets))
 		tun->txq.last = ktime_get_ns();
 	__netif_tx_unlock(txq);
-	return skb;
 }
 
 /**
  * omerta_txq_resume() - run the queue here, with all that has come meanwhile
  * @tun: the device
  *
- * Context: BH off; the packet that was kept is sent.
+ * Context: BH off; the packets that were kept are sent.
  */
 void omerta_txq_resume(struct omerta_tunnel *tun)
 {
@@ -165,21 +163,32 @@ static int other_cpu(const struct omerta_tunnel *tun)
 }
 
 /*
- * Stop the queue until another CPU runs it, with a packet that has left it. If it has
- * not sent the one before, it waits until that is through, lest it overtake; but not
- * for ever, since there may be links that stand still.
+ * Keep a packet that has left the queue for another CPU, and stop the queue until that
+ * runs it. The queue would bring each of @more that are on their way already on its own
+ * then, so they are let out first.
  */
-static void hand_over(struct omerta_tunnel *tun, struct sk_buff *skb)
+static void keep(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
+{
+	__skb_queue_tail(&tun->txq.kept, skb);
+	if (!more)
+		netif_stop_queue(tun->dev);
+}
+
+/*
+ * Have another CPU send and run the queue. If it has not sent the packet before, it
+ * waits until that is through, lest it overtake; but not for ever, since there may be
+ * links that stand still.
+ */
+static void hand_over(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 {
 	int helper = tun->txq.helper;
 	bool waits = tun->txq.cpu != helper;
 
 	tun->txq.own = 0;
-	tun->txq.kept = skb;
 	WRITE_ONCE(tun->txq.waits, waits);
 	WRITE_ONCE(tun->txq.handed, true);
 	smp_mb(); /* Pairs with waits_for_room() and omerta_txq_room(). */
-	netif_stop_queue(tun->dev);
+	keep(tun, skb, more);
 	if (waits && charged(tun))
 		queue_delayed_work_on(helper, helpers, &tun->txq.work,
 				      LONGEST_WAIT);
@@ -229,7 +238,7 @@ static bool find_helper(struct omerta_tunnel *tun)
 }
 
 /* Leave a packet to another CPU, if there is reason to; false if not. */
-static bool leave_to_other(struct omerta_tunnel *tun, struct sk_buff *skb)
+static bool leave_to_other(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 {
 	bool left;
 
@@ -239,7 +248,7 @@ static bool leave_to_other(struct omerta_tunnel *tun, struct sk_buff *skb)
 	preempt_disable();
 	left = find_helper(tun);
 	if (left)
-		hand_over(tun, skb);
+		hand_over(tun, skb, more);
 	preempt_enable();
 	return left;
 }
@@ -247,23 +256,29 @@ static bool leave_to_other(struct omerta_tunnel *tun, struct sk_buff *skb)
 /**
  * omerta_txq_begin() - have another CPU send if senders do little but wait for us
  * @tun: the device
- * @skb: a packet, perhaps the first of several that are to be sent in one go
+ * @skb: a packet, the first of several that are to be sent in one go, or one that follows
+ *	 a packet which another CPU sends
+ * @more: others follow at once
  *
  * Super-packets are split over CPUs themselves, so that they do not count.
  *
  * Context: BH off, the queue's lock held.
  * Return: true if another CPU sends the packet, which is the queue's then.
  */
-bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb)
+bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 {
 	u64 now = ktime_get_ns(), gap = now - tun->txq.last;
 
+	if (unlikely(!skb_queue_empty(&tun->txq.kept))) {
+		keep(tun, skb, more);
+		return true;
+	}
 	if (!is_helper(tun)) {
 		if (!skb_is_gso(skb) && gap < SOON * tun->txq.took)
 			tun->txq.quick = min(tun->txq.quick + 1, QUICK_MAX);
 		else
 			tun->txq.quick -= min(tun->txq.quick, LATE_WEIGHT);
-		if (leave_to_other(tun, skb))
+		if (leave_to_other(tun, skb, more))
 			return true;
 	}
 	tun->txq.last = now;

@@ -24,7 +24,7 @@ struct omerta_tunnel;
  * @helper: a CPU, or -1; read without lock
  * @handed: the queue stands until @work wakes it; read without lock
  * @waits: and @work waits until all that was sent is through; read without lock
- * @kept: a packet for @work
+ * @kept: packets for @work
  * @work: sends in the place of the sender
  *
  * What has no lock named is changed by who has the queue's lock, or, while it is
@@ -43,16 +43,16 @@ struct omerta_txq {
 	int helper;
 	bool handed;
 	bool waits;
-	struct sk_buff *kept;
+	struct sk_buff_head kept;
 	struct delayed_work work;
 };
 
 int omerta_txq_load(void);
 void omerta_txq_unload(void);
 void omerta_txq_init(struct omerta_tunnel *tun, work_func_t help);
-struct sk_buff *omerta_txq_kept(struct omerta_tunnel *tun);
+void omerta_txq_kept(struct omerta_tunnel *tun, struct sk_buff_head *packets);
 void omerta_txq_resume(struct omerta_tunnel *tun);
-bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb);
+bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more);
 void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes);
 void omerta_txq_end(struct omerta_tunnel *tun);
 void omerta_txq_room(struct omerta_tunnel *tun);

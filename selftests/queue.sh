@@ -258,6 +258,16 @@ for i in range(int(sys.argv[1])):
 # forwarded: 2000 small packets come to a from c, right after each other, and arrive at
 # b, few of them late; prints how many records it took.
 forwarded() {
+	local backlog=/proc/sys/net/core/netdev_max_backlog before status=0
+
+	before=$(<"$backlog")
+	echo 10000 >"$backlog"
+	forward || status=$?
+	echo "$before" >"$backlog"
+	return "$status"
+}
+
+forward() {
 	local records to
 
 	records=$(peer_stat a b tx-records)
@@ -283,35 +293,73 @@ for i in range(2000):
 	echo $(($(peer_stat a b tx-records) - records))
 }
 
-# Who sends many is helped by another CPU, which finds several at a time.
-test_quick_sender() {
-	local backlog=/proc/sys/net/core/netdev_max_backlog before
-
+# a forwards for c, as quickly as it can.
+make_forwarding() {
 	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
 	make_both
 	make_ns c
 	make_veth a c
 	on a sysctl -q net.ipv4.ip_forward=1
-	before=$(<"$backlog")
-	echo 10000 >"$backlog"
 	on c ip route add 10.9.0.0/24 via 198.51.100.1
 	on b omertactl peer set omr0 peer 1 allowed-ips 10.9.0.1/32,198.51.100.3/32
 	on a tc qdisc replace dev omr0 root pfifo limit 10000
-	# Late is what another CPU took, not what another CPU received.
-	keep_order a to_c
-	keep_order b to_a
 	# No packet shall wait for an address.
 	pings c 198.51.100.1
 	pings a 10.9.0.2
 	# So that they do not wait for the link, together
 	on a tee /sys/class/net/omr0/queues/tx-0/byte_queue_limits/limit_min <<<100000000
+}
+
+# Who sends many is helped by another CPU, which finds several at a time.
+test_quick_sender() {
+	make_forwarding
+	# Late is what another CPU took, not what another CPU received.
+	keep_order a to_c
+	keep_order b to_a
 	# An emulator may stop a CPU for longer than others wait for it.
 	less_than 1900 forwarded || less_than 1900 forwarded ||
 		less_than 1900 forwarded
 	on a omertactl link set omr0 policy inline
 	is 2000 forwarded
-	echo "$before" >"$backlog"
 	no_drops a
+	no_drops b
+}
+
+# released CPU: 500 packets wait in the qdisc, until another, on that CPU, finds that all
+# may leave it; prints how many records they took.
+released() {
+	local received records
+
+	on a tc qdisc replace dev omr0 root tbf rate 80bit burst 200b limit 32mb
+	received=$(peer_stat b a rx-packets)
+	records=$(peer_stat a b tx-records)
+	on a python3 -c '
+import os, socket, subprocess, sys
+os.sched_setaffinity(0, [int(sys.argv[1])])
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
+for i in range(501):
+    if i == 500:
+        subprocess.run("tc qdisc change dev omr0 root tbf rate 2gbit burst 1m limit 32mb",
+                       shell=True, check=True)
+    s.sendto(bytes(150), ("10.9.0.2", 7777))' "$1"
+	await is $((received + 501)) peer_stat b a rx-packets
+	echo $(($(peer_stat a b tx-records) - records))
+}
+
+# The helper of a quick sender takes together what leaves the qdisc together.
+test_released() {
+	local cpu
+
+	make_forwarding
+	keep_order a to_c
+	keep_order b to_a
+	less_than 1900 forwarded || less_than 1900 forwarded ||
+		less_than 1900 forwarded
+	# One of them is not the helper. A record has room for seven packets.
+	for cpu in 0 1; do
+		less_than 110 released "$cpu"
+	done
 	no_drops b
 }
 
@@ -370,6 +418,7 @@ test_fq_codel() {
 TESTS=(
 	test_fq_codel test_full_queue test_pings_beside_bulk test_held_back
 	test_waiting_for_keys test_bunches test_padded_packets test_mixed_bunches test_quick_sender
+	test_released
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
