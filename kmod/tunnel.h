@@ -30,7 +30,7 @@ struct omerta_peer;
 
 /**
  * struct omerta_bunch - packets for one peer that others follow at once
- * @peer: the peer; only in the RCU read-side section that the packets come in
+ * @peer: the peer; as long as BH is off, from the first packet to the last
  * @ecn: of their outer headers
  * @df: of these, too
  * @n: their number

@@ -496,7 +496,7 @@ static u32 take_packet(struct omerta_tunnel *tun, struct sk_buff *skb)
 	return bytes + send_packet(peer, skb);
 }
 
-/* Take a packet to send, and seal those before it if they are many. */
+/* Take a packet to send, and seal all that have been taken if that is enough. */
 static void send_later(struct omerta_tunnel *tun, struct sk_buff *skb)
 {
 	rcu_read_lock();

@@ -89,7 +89,7 @@ static bool worth_telling(const struct omerta_tunnel *tun)
 /**
  * omerta_txq_init() - prepare a device's queue
  * @tun: the device
- * @help: run on another CPU to send what omerta_txq_kept() returns, then to call
+ * @help: run on another CPU to send what omerta_txq_kept() gives, then to call
  *	  omerta_txq_resume()
  */
 void omerta_txq_init(struct omerta_tunnel *tun, work_func_t help)
@@ -124,8 +124,11 @@ void omerta_txq_kept(struct omerta_tunnel *tun, struct sk_buff_head *packets)
 	__netif_tx_lock(txq, smp_processor_id());
 	skb_queue_splice_init(&tun->txq.kept, packets);
 	WRITE_ONCE(tun->txq.waits, false);
-	if (!skb_queue_empty(packets))
+	if (!skb_queue_empty(packets)) {
+		/* It stands already, unless one was to follow that has not. */
+		netif_stop_queue(tun->dev);
 		tun->txq.last = ktime_get_ns();
+	}
 	__netif_tx_unlock(txq);
 }
 

@@ -22,13 +22,14 @@ struct omerta_tunnel;
  * @late: packets in a row that came late, since @quick is 0
  * @helped: senders leave packets to @helper
  * @helper: a CPU, or -1; read without lock
- * @handed: the queue stands until @work wakes it; read without lock
+ * @handed: the queue stands, behind packets that came with the one for @work, until
+ *	    that wakes it; read without lock
  * @waits: and @work waits until all that was sent is through; read without lock
  * @kept: packets for @work
  * @work: sends in the place of the sender
  *
- * What has no lock named is changed by who has the queue's lock, or, while it is
- * @handed, by @work.
+ * What has no lock named is changed by who has the queue's lock, or by @work, from when
+ * it has taken what is @kept until it wakes the queue.
  */
 struct omerta_txq {
 	u32 sent;
