@@ -308,17 +308,21 @@ make_forwarding() {
 	pings a 10.9.0.2
 	# So that they do not wait for the link, together
 	on a tee /sys/class/net/omr0/queues/tx-0/byte_queue_limits/limit_min <<<100000000
+	# Late is what another CPU took, not what another CPU received.
+	keep_order a to_c
+	keep_order b to_a
+}
+
+# An emulator may stop a CPU for longer than others wait for it.
+forwarded_with_help() {
+	less_than 1900 forwarded || less_than 1900 forwarded ||
+		less_than 1900 forwarded
 }
 
 # Who sends many is helped by another CPU, which finds several at a time.
 test_quick_sender() {
 	make_forwarding
-	# Late is what another CPU took, not what another CPU received.
-	keep_order a to_c
-	keep_order b to_a
-	# An emulator may stop a CPU for longer than others wait for it.
-	less_than 1900 forwarded || less_than 1900 forwarded ||
-		less_than 1900 forwarded
+	forwarded_with_help
 	on a omertactl link set omr0 policy inline
 	is 2000 forwarded
 	no_drops a
@@ -352,10 +356,7 @@ test_released() {
 	local cpu
 
 	make_forwarding
-	keep_order a to_c
-	keep_order b to_a
-	less_than 1900 forwarded || less_than 1900 forwarded ||
-		less_than 1900 forwarded
+	forwarded_with_help
 	# One of them is not the helper. A record has room for seven packets.
 	for cpu in 0 1; do
 		less_than 110 released "$cpu"
