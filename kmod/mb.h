@@ -17,7 +17,8 @@
  * struct omerta_mb_lanes - blocks that are made at once; nothing secret
  * @counter: the block's number in the chunk
  * @nonce: low and high word of the chunk's
- * @len: how much of the chunk is left, from this block on; 0 without a block
+ * @len: how much of the chunk is left, from this block on; 0 without a block. Like what
+ *	 follows it is not kept up where one-time keys are made.
  * @from: what it is to be added to
  * @to: where that goes
  */

@@ -198,7 +198,7 @@ struct streams {
 	u64 whole[WAYS];
 };
 
-/* Ciphertexts of @n chunks in @parts of @size bytes each, STEP or a multiple */
+/* Ciphertexts of @n chunks in @parts of @size bytes each, a multiple of STEP */
 static __always_inline void find_streams(struct streams *s,
 					 const struct omerta_chunk *list,
 					 unsigned int n, unsigned int parts,

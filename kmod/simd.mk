@@ -22,7 +22,7 @@ CFLAGS_mb_avx512ifma.o := $(simd-avx512) -mavx512ifma
 CFLAGS_REMOVE_mb_neon.o := -mgeneral-regs-only
 
 # Checks would keep vectors in memory, and their guards need more stack than there is.
-# All indices and shifts are constants; addresses are checked in user space, by the leaf
+# Indices and shifts have constant bounds; addresses are checked in user space, by the leaf
 # tests with the address sanitizer.
 $(foreach o,$(simd-objs),$(eval UBSAN_SANITIZE_$(o) := n))
 $(foreach o,$(simd-objs),$(eval KASAN_SANITIZE_$(o) := n))
