@@ -212,7 +212,8 @@ test_mixed_bunches() {
 	on a tc qdisc replace dev omr0 root pfifo limit 10000
 	pings a 10.9.0.3
 	hold
-	bg b tcpdump -i to_a -n -v -l 'udp port 51900' >"$DIR/dump" 2>"$DIR/err"
+	# A slow kernel's tcpdump falls behind: room for all of them.
+	bg b tcpdump -i to_a -n -v -l -s 64 -B 16384 'udp port 51900' >"$DIR/dump" 2>"$DIR/err"
 	await grep -q listening "$DIR/err"
 	bg b timeout "$WAIT" python3 -c "$MARKED_IN" 500
 	to=$!
