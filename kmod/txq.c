@@ -433,9 +433,12 @@ void omerta_txq_reset(struct omerta_tunnel *tun)
  */
 int __init omerta_txq_load(void)
 {
-	/* Queues wait for them, and memory perhaps for what is in the queues. */
-	helpers = alloc_workqueue("omerta-tx", WQ_HIGHPRI | WQ_MEM_RECLAIM |
-				  WQ_PERCPU, 0);
+	/*
+	 * Queues wait for them, and memory perhaps for what is in the queues. Whoever
+	 * receives may be on the same CPU; by a higher priority we would leave him no time.
+	 */
+	helpers = alloc_workqueue("omerta-tx", WQ_CPU_INTENSIVE |
+				  WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	return helpers ? 0 : -ENOMEM;
 }
 
