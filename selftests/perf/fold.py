@@ -11,10 +11,13 @@ import re
 import sys
 
 UNKNOWN = "[unknown]"
+# To the host, a guest's kernel is user space.
+HOST = "[host]"
 # Above are marks of what follows: kernel, user and so on.
 MARKS = -4096 % (1 << 64)
 # No function is longer; what is further behind one is none of ours.
 LONGEST = 1 << 20
+KERNEL = 1 << 63
 
 
 class Symbols:
@@ -30,9 +33,11 @@ class Symbols:
 
     def name(self, address):
         at = bisect.bisect_right(self.addresses, address) - 1
-        if at < 0 or address - self.addresses[at] > LONGEST:
-            return UNKNOWN
-        return self.names[at]
+        if at >= 0 and address - self.addresses[at] <= LONGEST:
+            return self.names[at]
+        if address >= KERNEL > self.addresses[-1]:
+            return HOST
+        return UNKNOWN
 
 
 def stacks(lines):
@@ -50,6 +55,9 @@ def stacks(lines):
 
 def fold(comm, chain, symbols):
     names = [symbols.name(address) for address in chain]
+    # Of all its functions, one frame
+    while names[:2] == [HOST, HOST]:
+        del names[0]
     # What is behind the first that is unknown was no frame.
     if UNKNOWN in names[1:]:
         del names[names.index(UNKNOWN, 1):]

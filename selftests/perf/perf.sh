@@ -28,6 +28,7 @@ kthread strategy kthread workers 2 direction seal
 padata strategy padata workers 2 direction seal
 napi strategy napi workers 2 direction seal
 tcp-omerta tunnel tcp-1 mb omerta omr0
+tcp-lib tunnel tcp-1 mb omerta,engine=lib omr0
 tcp-wireguard tunnel tcp-1 mb wireguard wg0
 udp-64-omerta tunnel udp-64-flood packets omerta omr0
 udp-64-wireguard tunnel udp-64-flood packets wireguard wg0
@@ -128,12 +129,10 @@ follow() {
 	done
 }
 
-# Where there is no PMU, or none for us, there is a clock. To the host a guest's kernel is
-# user space.
+# Where there is no PMU, or none for us, there is a clock.
 choose_event() {
 	SAMPLED=cycles
 	as_root perf stat -x , -e cycles true 2>&1 | grep -q '^[0-9]' || SAMPLED=cpu-clock
-	[[ $BACKEND == host ]] || SAMPLED+=:u
 }
 
 draw() {
