@@ -17,6 +17,7 @@ HOST = "[host]"
 MARKS = -4096 % (1 << 64)
 # No function is longer; what is further behind one is none of ours.
 LONGEST = 1 << 20
+# From here on is a kernel's half.
 KERNEL = 1 << 63
 
 
@@ -30,14 +31,13 @@ class Symbols:
         found.sort()
         self.addresses = [address for address, _ in found]
         self.names = [name for _, name in found]
+        self.of_guest = all(address < KERNEL for address in self.addresses)
 
     def name(self, address):
         at = bisect.bisect_right(self.addresses, address) - 1
         if at >= 0 and address - self.addresses[at] <= LONGEST:
             return self.names[at]
-        if address >= KERNEL > self.addresses[-1]:
-            return HOST
-        return UNKNOWN
+        return HOST if self.of_guest and address >= KERNEL else UNKNOWN
 
 
 def stacks(lines):
