@@ -93,12 +93,14 @@ static bool admit(struct omerta_control *c, struct omerta_peer *peer, u32 site)
  * as there is any room: so would a stranger's large datagrams take all.
  */
 static bool has_room(const struct sock *sk, const struct omerta_peer *peer,
-		     u32 truesize)
+		     u32 share, u32 truesize)
 {
 	u32 used = sk_rmem_alloc_get(sk);
 	u32 room = READ_ONCE(sk->sk_rcvbuf);
 
-	return !used || used + truesize <= (peer ? room : room / 2);
+	if (!peer)
+		room = room / 16 * share;
+	return !used || used + truesize <= room;
 }
 
 static int put_local(struct sk_buff *msg, const struct omerta_endpoint *from)
@@ -168,7 +170,8 @@ int omerta_control_recv(struct omerta_tunnel *tun, int iif,
 	msg = make_message(tun, iif, from, peer, data, len);
 	if (!msg)
 		return OMERTA_DROP_RX_DROP_NOMEM;
-	if (!has_room(b->sk, peer, msg->truesize)) {
+	if (!has_room(b->sk, peer, READ_ONCE(tun->control.share),
+		      msg->truesize)) {
 		nlmsg_free(msg);
 		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
 	}

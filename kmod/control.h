@@ -10,6 +10,8 @@
 /* Of what one source sends, and all others than peers together, a second. */
 #define OMERTA_CONTROL_RATE		1000
 #define OMERTA_CONTROL_SOURCE_RATE	20
+/* Sixteenths of the reader's buffer that strangers may fill. */
+#define OMERTA_CONTROL_SHARE		1
 
 bool omerta_control_is(const u8 *data, u32 len);
 int omerta_control_recv(struct omerta_tunnel *tun, int iif,

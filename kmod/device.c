@@ -146,6 +146,7 @@ static int device_init(struct net_device *dev)
 	get_random_bytes(&tun->hash_key, sizeof(tun->hash_key));
 	tun->control.rate = OMERTA_CONTROL_RATE;
 	tun->control.source_rate = OMERTA_CONTROL_SOURCE_RATE;
+	tun->control.share = OMERTA_CONTROL_SHARE;
 	init_llist_head(&tun->rx_done);
 	skb_queue_head_init(&tun->rejects);
 	omerta_txq_init(tun, omerta_tx_help);
@@ -474,6 +475,8 @@ int omerta_device_configure(struct omerta_tunnel *tun,
 		WRITE_ONCE(tun->control.rate, config->control_rate);
 	if (has & BIT(OMERTA_A_DEVICE_CONTROL_SOURCE_RATE))
 		WRITE_ONCE(tun->control.source_rate, config->control_source_rate);
+	if (has & BIT(OMERTA_A_DEVICE_CONTROL_SHARE))
+		WRITE_ONCE(tun->control.share, config->control_share);
 	if (has & BIT(OMERTA_A_DEVICE_BATCH))
 		WRITE_ONCE(tun->batch, config->batch);
 	if (has & BIT(OMERTA_A_DEVICE_DF)) {

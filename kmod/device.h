@@ -21,6 +21,7 @@
  * @df: whether datagrams may be fragmented
  * @control_rate: control datagrams from others than peers, a second
  * @control_source_rate: those from one source, a second
+ * @control_share: sixteenths of the reader's buffer for strangers
  */
 struct omerta_device_config {
 	unsigned long has;
@@ -35,6 +36,7 @@ struct omerta_device_config {
 	u8 df;
 	u32 control_rate;
 	u32 control_source_rate;
+	u32 control_share;
 };
 
 int omerta_device_init(void);

@@ -17,7 +17,8 @@
 #define OUTER_SETTINGS	(BIT(OMERTA_A_DEVICE_LISTEN_PORT) | \
 			 BIT(OMERTA_A_DEVICE_FWMARK) | \
 			 BIT(OMERTA_A_DEVICE_CONTROL_RATE) | \
-			 BIT(OMERTA_A_DEVICE_CONTROL_SOURCE_RATE))
+			 BIT(OMERTA_A_DEVICE_CONTROL_SOURCE_RATE) | \
+			 BIT(OMERTA_A_DEVICE_CONTROL_SHARE))
 
 static int parse_class(const struct genl_info *info, u8 *class)
 {
@@ -71,11 +72,12 @@ static int parse_engine(const struct genl_info *info,
 	return err;
 }
 
-static void parse_rates(struct nlattr **attrs,
+static void parse_control(struct nlattr **attrs,
 			struct omerta_device_config *config)
 {
 	struct nlattr *all = attrs[OMERTA_A_DEVICE_CONTROL_RATE];
 	struct nlattr *source = attrs[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE];
+	struct nlattr *share = attrs[OMERTA_A_DEVICE_CONTROL_SHARE];
 
 	if (all) {
 		config->has |= BIT(OMERTA_A_DEVICE_CONTROL_RATE);
@@ -84,6 +86,10 @@ static void parse_rates(struct nlattr **attrs,
 	if (source) {
 		config->has |= BIT(OMERTA_A_DEVICE_CONTROL_SOURCE_RATE);
 		config->control_source_rate = nla_get_u32(source);
+	}
+	if (share) {
+		config->has |= BIT(OMERTA_A_DEVICE_CONTROL_SHARE);
+		config->control_share = nla_get_u32(share);
 	}
 }
 
@@ -111,7 +117,7 @@ static int parse_config(const struct genl_info *info,
 		config->batch = nla_get_u32(attrs[OMERTA_A_DEVICE_BATCH]);
 	if (attrs[OMERTA_A_DEVICE_DF])
 		config->df = nla_get_u32(attrs[OMERTA_A_DEVICE_DF]);
-	parse_rates(attrs, config);
+	parse_control(attrs, config);
 	if (attrs[OMERTA_A_DEVICE_CHUNK_SIZE]) {
 		err = parse_class(info, &config->class);
 		if (err)
@@ -305,6 +311,8 @@ static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun)
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_RATE, tun->control.rate) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_SOURCE_RATE,
 			tun->control.source_rate) ||
+	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_SHARE,
+			tun->control.share) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_EPOCH,
 			atomic_read(&omerta_keys_epoch)))
 		return -EMSGSIZE;

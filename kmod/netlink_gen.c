@@ -37,7 +37,7 @@ const struct nla_policy omerta_allowed_ip_nl_policy[OMERTA_A_ALLOWED_IP_PEER_ID 
 };
 
 /* OMERTA_CMD_DEVICE_NEW - do */
-static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE + 1] = {
+static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CONTROL_SHARE + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
@@ -51,6 +51,7 @@ static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CONTR
 	[OMERTA_A_DEVICE_ENGINE] = { .type = NLA_NUL_STRING, .len = OMERTA_ENGINE_LEN, },
 	[OMERTA_A_DEVICE_CONTROL_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_rate_range),
 	[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_source_rate_range),
+	[OMERTA_A_DEVICE_CONTROL_SHARE] = NLA_POLICY_RANGE(NLA_U32, 1, 16),
 };
 
 /* OMERTA_CMD_DEVICE_DEL - do */
@@ -60,7 +61,7 @@ static const struct nla_policy omerta_device_del_nl_policy[OMERTA_A_DEVICE_IFNAM
 };
 
 /* OMERTA_CMD_DEVICE_SET - do */
-static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE + 1] = {
+static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CONTROL_SHARE + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
@@ -74,6 +75,7 @@ static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CONTR
 	[OMERTA_A_DEVICE_ENGINE] = { .type = NLA_NUL_STRING, .len = OMERTA_ENGINE_LEN, },
 	[OMERTA_A_DEVICE_CONTROL_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_rate_range),
 	[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_source_rate_range),
+	[OMERTA_A_DEVICE_CONTROL_SHARE] = NLA_POLICY_RANGE(NLA_U32, 1, 16),
 };
 
 /* OMERTA_CMD_DEVICE_GET - do */
@@ -139,7 +141,7 @@ static const struct nla_policy omerta_allowed_ip_get_nl_policy[OMERTA_A_PEER_IFN
 };
 
 /* OMERTA_CMD_KEY_NEW - do */
-static const struct nla_policy omerta_key_new_nl_policy[OMERTA_A_KEY_EPOCH + 1] = {
+static const struct nla_policy omerta_key_new_nl_policy[OMERTA_A_KEY_HANDSHAKE + 1] = {
 	[OMERTA_A_KEY_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[OMERTA_A_KEY_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
@@ -156,6 +158,7 @@ static const struct nla_policy omerta_key_new_nl_policy[OMERTA_A_KEY_EPOCH + 1] 
 	[OMERTA_A_KEY_HARD_RECORDS] = NLA_POLICY_MIN(NLA_UINT, 1),
 	[OMERTA_A_KEY_HARD_BYTES] = NLA_POLICY_MIN(NLA_UINT, 1),
 	[OMERTA_A_KEY_EPOCH] = { .type = NLA_U32, },
+	[OMERTA_A_KEY_HANDSHAKE] = { .type = NLA_FLAG, },
 };
 
 /* OMERTA_CMD_KEY_ACTIVATE - do */
@@ -189,9 +192,11 @@ static const struct nla_policy omerta_key_get_nl_policy[OMERTA_A_KEY_IFNAME + 1]
 };
 
 /* OMERTA_CMD_CONTROL_BIND - do */
-static const struct nla_policy omerta_control_bind_nl_policy[OMERTA_A_CONTROL_IFNAME + 1] = {
+static const struct nla_policy omerta_control_bind_nl_policy[OMERTA_A_CONTROL_ALL_TYPES + 1] = {
 	[OMERTA_A_CONTROL_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_CONTROL_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_CONTROL_PUBLIC_KEY] = NLA_POLICY_EXACT_LEN(OMERTA_KEY_LEN),
+	[OMERTA_A_CONTROL_ALL_TYPES] = { .type = NLA_FLAG, },
 };
 
 /* OMERTA_CMD_CONTROL_UNBIND - do */
@@ -201,7 +206,7 @@ static const struct nla_policy omerta_control_unbind_nl_policy[OMERTA_A_CONTROL_
 };
 
 /* OMERTA_CMD_CONTROL_SEND - do */
-static const struct nla_policy omerta_control_send_nl_policy[OMERTA_A_CONTROL_DATA + 1] = {
+static const struct nla_policy omerta_control_send_nl_policy[OMERTA_A_CONTROL_LOCAL_ID + 1] = {
 	[OMERTA_A_CONTROL_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_CONTROL_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
 	[OMERTA_A_CONTROL_ENDPOINT_ADDR] = NLA_POLICY_MIN_LEN(4),
@@ -209,6 +214,7 @@ static const struct nla_policy omerta_control_send_nl_policy[OMERTA_A_CONTROL_DA
 	[OMERTA_A_CONTROL_ENDPOINT_SCOPE] = { .type = NLA_U32, },
 	[OMERTA_A_CONTROL_LOCAL_ADDR] = NLA_POLICY_MIN_LEN(4),
 	[OMERTA_A_CONTROL_DATA] = NLA_POLICY_MIN_LEN(4),
+	[OMERTA_A_CONTROL_LOCAL_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 };
 
 /* Ops table for omerta */
@@ -217,7 +223,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_DEVICE_NEW,
 		.doit		= omerta_nl_device_new_doit,
 		.policy		= omerta_device_new_nl_policy,
-		.maxattr	= OMERTA_A_DEVICE_CONTROL_SOURCE_RATE,
+		.maxattr	= OMERTA_A_DEVICE_CONTROL_SHARE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -231,7 +237,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_DEVICE_SET,
 		.doit		= omerta_nl_device_set_doit,
 		.policy		= omerta_device_set_nl_policy,
-		.maxattr	= OMERTA_A_DEVICE_CONTROL_SOURCE_RATE,
+		.maxattr	= OMERTA_A_DEVICE_CONTROL_SHARE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -292,7 +298,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_KEY_NEW,
 		.doit		= omerta_nl_key_new_doit,
 		.policy		= omerta_key_new_nl_policy,
-		.maxattr	= OMERTA_A_KEY_EPOCH,
+		.maxattr	= OMERTA_A_KEY_HANDSHAKE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -327,7 +333,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_CONTROL_BIND,
 		.doit		= omerta_nl_control_bind_doit,
 		.policy		= omerta_control_bind_nl_policy,
-		.maxattr	= OMERTA_A_CONTROL_IFNAME,
+		.maxattr	= OMERTA_A_CONTROL_ALL_TYPES,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -341,7 +347,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_CONTROL_SEND,
 		.doit		= omerta_nl_control_send_doit,
 		.policy		= omerta_control_send_nl_policy,
-		.maxattr	= OMERTA_A_CONTROL_DATA,
+		.maxattr	= OMERTA_A_CONTROL_LOCAL_ID,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 };

@@ -52,6 +52,7 @@ struct omerta_bunch {
  * @bound: the socket that takes them, NULL for none; see control.c
  * @rate: of those from others than peers, a second; lock: the device's, read without
  * @source_rate: of those from one source, a second; likewise
+ * @share: sixteenths of the reader's buffer that strangers may fill; likewise
  * @others: of the limit on all others; @napi only
  * @site: of the limits on their sources, by hash; @napi only
  */
@@ -59,6 +60,7 @@ struct omerta_control {
 	struct omerta_binding __rcu *bound;
 	u32 rate;
 	u32 source_rate;
+	u32 share;
 	u64 others;
 	u64 site[OMERTA_CONTROL_SITES];
 };

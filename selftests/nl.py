@@ -32,17 +32,18 @@ COMMANDS = ("device-new device-del device-set device-get peer-new peer-set peer-
 DUMPS = ("allowed-ip-get", "key-get")
 ATTRS = {
     "device": "ifindex ifname listen-port fwmark chunk-size policy percpu-threshold cpus batch df "
-              "peers stats max-mtu engine control-rate control-source-rate control-bound epoch",
+              "peers stats max-mtu engine control-rate control-source-rate control-bound epoch "
+              "control-share used-secrets used-secrets-max",
     "peer": "ifindex ifname id name public-key endpoint-addr endpoint-port endpoint-scope "
             "keepalive flags allowed-ips stats rx-age path-mtu silent",
     "key": "ifindex ifname peer-id local-id remote-id rx-secret tx-secret activation seal-time "
            "open-time soft-time soft-records soft-bytes hard-records hard-bytes state limit age "
-           "confirmed rx-records rx-bytes tx-records tx-bytes auth-failures replays epoch",
+           "confirmed rx-records rx-bytes tx-records tx-bytes auth-failures replays epoch handshake",
     "prefix": "addr prefix-len flags",
     "control": "ifindex ifname endpoint-addr endpoint-port endpoint-scope local-addr "
-               "outer-ifindex peer-id data",
+               "outer-ifindex peer-id data public-key all-types local-id",
 }
-LIMITS = "time records bytes auth-failures vm-fork".split()
+LIMITS = "time records bytes auth-failures vm-fork suspend".split()
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
 NETLINK_GENERIC = 16
 NLA_F_NESTED = 0x8000

@@ -29,6 +29,7 @@ static const struct om_opt link_opts[] = {
 	{ "engine", FIELD(DEVICE, ENGINE) },
 	{ "control-rate", FIELD(DEVICE, CONTROL_RATE) },
 	{ "control-source-rate", FIELD(DEVICE, CONTROL_SOURCE_RATE) },
+	{ "control-share", FIELD(DEVICE, CONTROL_SHARE) },
 	{ 0 }
 };
 
@@ -129,7 +130,7 @@ static const struct om_opt bench_opts[] = {
 static int help(struct om_ctx *ctx, struct om_args *args);
 
 #define LINK_USAGE \
-	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off] [df unset|set|inherit] [engine auto|lib|NAME] [control-rate N] [control-source-rate N]"
+	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off] [df unset|set|inherit] [engine auto|lib|NAME] [control-rate N] [control-source-rate N] [control-share N]"
 #define PEER_USAGE \
 	"[name S] [public-key BASE64|none] [endpoint HOST:PORT] [allowed-ips LIST|@FILE] [keepalive SECS|off]"
 #define LIMITS_USAGE \

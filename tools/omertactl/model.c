@@ -13,7 +13,7 @@ static const char *const activation_names[] = {
 	"manual", "now", "on-first-record", NULL
 };
 static const char *const limit_names[] = {
-	"time", "records", "bytes", "auth-failures", "vm-fork", NULL
+	"time", "records", "bytes", "auth-failures", "vm-fork", "suspend", NULL
 };
 
 static const char *const direction_names[] = { "seal", "open", "both", NULL };
@@ -78,6 +78,10 @@ static const struct om_field device_stats_fields[] = {
 	DS(RX_DROP_NOMEM, "rx-drop-nomem"),
 	DS(RX_DROP_CONTROL_LIMIT, "rx-drop-control-limit"),
 	DS(RX_DROP_CONTROL_FULL, "rx-drop-control-full"),
+	DS(RX_DROP_CONTROL_INVALID, "rx-drop-control-invalid"),
+	DS(RX_DROP_CONTROL_COOKIE, "rx-drop-control-cookie"),
+	DS(RX_DROP_CONTROL_REPLAY, "rx-drop-control-replay"),
+	DS(RX_DROP_CONTROL_UNASKED, "rx-drop-control-unasked"),
 	DS(TX_DROP_PROTO, "tx-drop-proto"),
 	DS(TX_DROP_NO_PEER, "tx-drop-no-peer"),
 	DS(TX_DROP_NO_ENDPOINT, "tx-drop-no-endpoint"),
@@ -120,6 +124,12 @@ static const struct om_field device_fields[] = {
 	  .conf = "ControlSourceRate"),
 	D(CONTROL_BOUND, "control-bound", control_bound, OM_FLAG, OM_DEC),
 	D(EPOCH, "epoch", epoch, OM_U32, OM_DEC, .json_only = true),
+	D(CONTROL_SHARE, "control-share", control_share, OM_U32, OM_DEC,
+	  .min = 1, .max = 16, .conf = "ControlShare"),
+	D(USED_SECRETS, "used-secrets", used_secrets, OM_U32, OM_DEC,
+	  .json_only = true),
+	D(USED_SECRETS_MAX, "used-secrets-max", used_secrets_max, OM_U32,
+	  OM_DEC, .json_only = true),
 };
 
 static const struct om_field prefix_fields[] = {
@@ -199,6 +209,7 @@ static const struct om_field key_fields[] = {
 	K(AUTH_FAILURES, "auth-failures", auth_failures, OM_UINT, OM_DEC),
 	K(REPLAYS, "replays", replays, OM_UINT, OM_DEC),
 	K(EPOCH, "epoch", epoch, OM_U32, OM_DEC),
+	K(HANDSHAKE, "handshake", handshake, OM_FLAG, OM_DEC),
 };
 
 static const struct om_field control_fields[] = {
@@ -211,6 +222,9 @@ static const struct om_field control_fields[] = {
 	C(OUTER_IFINDEX, "outer-ifindex", outer_ifindex, OM_U32),
 	C(PEER_ID, "peer-id", peer_id, OM_U32),
 	C(DATA, "data", data, OM_DATA),
+	C(PUBLIC_KEY, "public-key", public_key, OM_BIN),
+	C(ALL_TYPES, "all-types", all_types, OM_FLAG),
+	C(LOCAL_ID, "local-id", local_id, OM_U32),
 };
 
 static const struct om_field bench_fields[] = {

@@ -111,6 +111,9 @@ struct om_device {
 	uint32_t control_source_rate;
 	uint8_t control_bound;
 	uint32_t epoch;
+	uint32_t control_share;
+	uint32_t used_secrets;
+	uint32_t used_secrets_max;
 };
 
 struct om_prefix {
@@ -174,6 +177,7 @@ struct om_key {
 	uint64_t auth_failures;
 	uint64_t replays;
 	uint32_t epoch;
+	uint8_t handshake;
 };
 
 /* A control datagram */
@@ -188,6 +192,9 @@ struct om_control {
 	uint32_t outer_ifindex;
 	uint32_t peer_id;
 	struct om_data data;
+	uint8_t public_key[OMERTA_KEY_LEN];
+	uint8_t all_types;
+	uint32_t local_id;
 };
 
 struct om_bench {

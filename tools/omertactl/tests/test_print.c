@@ -84,8 +84,8 @@ static void text_is(const char *name, const char *words, const char *wanted)
 static void text(void)
 {
 	text_is("print: link show", "link show",
-		"3: omr0: listen-port 51900 fwmark 0xca6c chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on df unset peers 2 max-mtu 63491 engine lib control-rate 1000 control-source-rate 20\n"
-		"4: omr1: listen-port 40000 fwmark off chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on df unset peers 0 max-mtu 63491 engine lib control-rate 1000 control-source-rate 20\n");
+		"3: omr0: listen-port 51900 fwmark 0xca6c chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on df unset peers 2 max-mtu 63491 engine lib control-rate 1000 control-source-rate 20 control-share 1\n"
+		"4: omr1: listen-port 40000 fwmark off chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on df unset peers 0 max-mtu 63491 engine lib control-rate 1000 control-source-rate 20 control-share 1\n");
 	text_is("print: peer show of one", "peer show omr0 peer alice",
 		"omr0 peer 1: name alice public-key " PUB " endpoint [fe80::7%lo]:51900 keepalive 25 allowed-ips 10.9.0.2/32,fd09::2/128\n"
 		"    stats rx-packets 0 rx-bytes 1536 tx-packets 0 tx-bytes 0 rx-records 0 rx-outer-bytes 1600 tx-records 0 tx-outer-bytes 0 rx-age 3723.004 path-mtu 1336\n");
@@ -228,7 +228,7 @@ static const struct {
 	{ "print: JSON of dump", "-j dump omr0",
 	  "[x[\"kind\"] for x in d]==[\"device\",\"peer\",\"peer\",\"key\",\"key\",\"allowed-ip\",\"allowed-ip\"] and d[6][\"addr\"]==\"fd09::2\" and d[6][\"prefix-len\"]==128 and d[6][\"peer-id\"]==1 and d[6][\"ifname\"]==\"omr0\"" },
 	{ "print: JSON of stats has every counter", "-j stats omr0",
-	  "len(d[0][\"stats\"])==26 and d[0][\"stats\"][\"rx-packets\"]==2**64-1 and list(d[0])==[\"ifindex\",\"ifname\",\"stats\"]" },
+	  "len(d[0][\"stats\"])==30 and d[0][\"stats\"][\"rx-packets\"]==2**64-1 and list(d[0])==[\"ifindex\",\"ifname\",\"stats\"]" },
 };
 
 /* The number of columns of each kind is part of the interface. */
