@@ -23,6 +23,7 @@
 
 #ifndef kzalloc_obj
 #define kzalloc_obj(obj, gfp)	kzalloc(sizeof(obj), gfp)
+#define kvzalloc_obj(obj, gfp)	kvzalloc(sizeof(obj), gfp)
 #endif
 
 /* The leaves, which are built in user space as well, want no more than that. */

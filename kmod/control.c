@@ -3,25 +3,39 @@
  * Control datagrams on their way to user space: to the netlink socket that bound
  * itself to the device.
  *
- * Whoever can reach the port can send them, so they are limited before they cost
- * more than a look. The endpoint of a peer has a limit of its own, and may use all
- * of the reader's buffer; all others share one limit and half of the buffer. Which
- * of them a flood hits is bounded by limits on their sources, kept in a table by a
- * secret hash: sources that meet there share one.
+ * Anyone who can reach the port can send them. A socket that gave its public key gets
+ * handshake messages by what they prove, see "Control datagrams" in
+ * Documentation/keying.rst. Proofs that take more than a look are checked in a worker,
+ * so that data is not held up. All other datagrams are strangers', which share one
+ * limit and a small part of the reader's buffer.
  */
 #include "control.h"
 
 #include <linux/netlink.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
+#include <linux/workqueue.h>
 
+#include "admission.h"
 #include "compat.h"
 #include "netlink_gen.h"
 #include "peer.h"
 #include "stats.h"
+#include "udp.h"
 
 /* What may come at once is what a limit allows in this time, and one. */
 #define BURST_TIME	(NSEC_PER_SEC / 4)
+/* A reader that was behind counts as busy for this long. */
+#define BUSY_NS		NSEC_PER_SEC
+/* Initiations that may wait for the worker, as many as in-kernel WireGuard allows. */
+#define PENDING_MAX	4096
+/* The worker checks this many before it lets others run. */
+#define PENDING_BATCH	64
+
+/* Shares of the reader's buffer, in sixteenths; strangers' is a setting. */
+#define SHARE_BUSY	2
+#define SHARE_PROVED	8
+#define SHARE_ALL	16
 
 /**
  * struct omerta_binding - a socket that takes control datagrams
@@ -29,6 +43,9 @@
  * @tun: the device
  * @sk: the socket; stays for a grace period after it has been unbound
  * @portid: its address
+ * @adm: admits handshake messages, NULL if the socket gave no public key
+ * @all_types: strangers' datagrams are wanted in spite of @adm
+ * @key: keys that its public key implies, if there is @adm
  * @rcu: for the deferred free
  */
 struct omerta_binding {
@@ -36,13 +53,62 @@ struct omerta_binding {
 	struct omerta_tunnel *tun;
 	struct sock *sk;
 	u32 portid;
+	struct omerta_admission *adm;
+	bool all_types;
+	struct omerta_admit_key key;
 	struct rcu_head rcu;
+};
+
+/**
+ * struct omerta_datagram - a control datagram
+ * @list: member of &omerta_admission.pending
+ * @iif: interface that it came in by
+ * @len: bytes of @data
+ * @from: where it came from
+ * @data: UDP payload
+ */
+struct omerta_datagram {
+	struct list_head list;
+	int iif;
+	u32 len;
+	struct omerta_endpoint from;
+	const u8 *data;
+};
+
+/**
+ * struct omerta_admission - what admits handshake messages of a device
+ * @ids: local key ids of initiations sent lately
+ * @macs: first bytes of mac1 of messages sent lately
+ * @lock: of @pending and @n_pending; BH off
+ * @pending: initiations that wait for the worker
+ * @n_pending: their number
+ * @work: checks them; refers to the device while it is queued
+ * @tun: the device
+ * @busy_until: boot time in ns until which the reader counts as busy; @work only
+ * @jar: the cookies' secret; @work only
+ * @seen: initiations that were let in by a cookie; @work only
+ * @site: of the limits on their sources, by hash; @work only
+ */
+struct omerta_admission {
+	struct omerta_sent_set ids;
+	struct omerta_sent_set macs;
+	spinlock_t lock; /* of @pending */
+	struct list_head pending;
+	unsigned int n_pending;
+	struct work_struct work;
+	struct omerta_tunnel *tun;
+	u64 busy_until;
+	struct omerta_cookie_jar jar;
+	struct omerta_seen seen;
+	u64 site[OMERTA_CONTROL_SITES];
 };
 
 /* Of all devices; also of their &omerta_control.bound. */
 static LIST_HEAD(bindings);
 static DEFINE_SPINLOCK(bindings_lock);
 static bool closed;	/* lock: bindings_lock */
+
+static struct workqueue_struct *workers;
 
 /**
  * omerta_control_is() - whether a datagram is for user space
@@ -64,8 +130,8 @@ bool omerta_control_is(const u8 *data, u32 len)
 }
 
 /*
- * Whether one more keeps to a limit: the generic cell rate algorithm of ITU-T I.371,
- * annex A. @next is when one would come at the very rate.
+ * Return true if one more datagram conforms to a limit: the generic cell rate algorithm
+ * of ITU-T I.371, annex A. @next is the theoretical arrival time.
  */
 static bool conforms(u64 *next, u64 now, u32 rate)
 {
@@ -77,30 +143,24 @@ static bool conforms(u64 *next, u64 now, u32 rate)
 	return true;
 }
 
-static bool admit(struct omerta_control *c, struct omerta_peer *peer, u32 site)
+/* The limit of a source in a table. Sources that hash to the same slot share it. */
+static bool site_conforms(struct omerta_tunnel *tun, u64 *site,
+			  const struct omerta_endpoint *from, u64 now)
 {
-	u64 now = ktime_get_coarse_ns();
-	u32 rate = READ_ONCE(c->source_rate);
+	u32 hash = omerta_endpoint_site(from, &tun->hash_key);
 
-	if (peer)
-		return conforms(&peer->control, now, rate);
-	return conforms(&c->site[site % OMERTA_CONTROL_SITES], now, rate) &&
-	       conforms(&c->others, now, READ_ONCE(c->rate));
+	return conforms(&site[hash % OMERTA_CONTROL_SITES], now,
+			READ_ONCE(tun->control.source_rate));
 }
 
 /*
- * Whether the reader has room. The socket itself takes a message of any size as long
- * as there is any room: so would a stranger's large datagrams take all.
+ * Return true if a message fits a share of the reader's buffer. The socket itself takes
+ * a message of any size as long as there is any space left.
  */
-static bool has_room(const struct sock *sk, const struct omerta_peer *peer,
-		     u32 share, u32 truesize)
+static bool has_space(const struct sock *sk, u32 share, u32 truesize)
 {
-	u32 used = sk_rmem_alloc_get(sk);
-	u32 room = READ_ONCE(sk->sk_rcvbuf);
-
-	if (!peer)
-		room = room / 16 * share;
-	return !used || used + truesize <= room;
+	return sk_rmem_alloc_get(sk) + truesize <=
+	       READ_ONCE(sk->sk_rcvbuf) / SHARE_ALL * share;
 }
 
 static int put_local(struct sk_buff *msg, const struct omerta_endpoint *from)
@@ -111,16 +171,16 @@ static int put_local(struct sk_buff *msg, const struct omerta_endpoint *from)
 	return nla_put_in6_addr(msg, OMERTA_A_CONTROL_LOCAL_ADDR, &from->src6);
 }
 
-static struct sk_buff *make_message(const struct omerta_tunnel *tun, int iif,
-				    const struct omerta_endpoint *from,
+static struct sk_buff *make_message(const struct omerta_tunnel *tun,
 				    const struct omerta_peer *peer,
-				    const u8 *data, u32 len)
+				    const struct omerta_datagram *d)
 {
 	struct net_device *dev = tun->dev;
 	struct sk_buff *msg;
 	void *hdr;
 
-	msg = genlmsg_new(256 + nla_total_size(len), GFP_ATOMIC | __GFP_NOWARN);
+	msg = genlmsg_new(256 + nla_total_size(d->len),
+			  GFP_ATOMIC | __GFP_NOWARN);
 	if (!msg)
 		return NULL;
 	hdr = genlmsg_put(msg, 0, 0, &omerta_nl_family, 0,
@@ -128,11 +188,11 @@ static struct sk_buff *make_message(const struct omerta_tunnel *tun, int iif,
 	if (!hdr ||
 	    nla_put_u32(msg, OMERTA_A_CONTROL_IFINDEX, dev->ifindex) ||
 	    nla_put_string(msg, OMERTA_A_CONTROL_IFNAME, dev->name) ||
-	    omerta_endpoint_put(msg, OMERTA_A_CONTROL_ENDPOINT_ADDR, from) ||
-	    put_local(msg, from) ||
-	    nla_put_u32(msg, OMERTA_A_CONTROL_OUTER_IFINDEX, iif) ||
+	    omerta_endpoint_put(msg, OMERTA_A_CONTROL_ENDPOINT_ADDR, &d->from) ||
+	    put_local(msg, &d->from) ||
+	    nla_put_u32(msg, OMERTA_A_CONTROL_OUTER_IFINDEX, d->iif) ||
 	    (peer && nla_put_u32(msg, OMERTA_A_CONTROL_PEER_ID, peer->id)) ||
-	    nla_put(msg, OMERTA_A_CONTROL_DATA, len, data)) {
+	    nla_put(msg, OMERTA_A_CONTROL_DATA, d->len, d->data)) {
 		nlmsg_free(msg);
 		return NULL;
 	}
@@ -140,38 +200,18 @@ static struct sk_buff *make_message(const struct omerta_tunnel *tun, int iif,
 	return msg;
 }
 
-/**
- * omerta_control_recv() - pass a control datagram to whoever takes it
- * @tun: the device
- * @iif: interface that it came in by
- * @from: where it came from
- * @data: UDP payload
- * @len: its length
- *
- * Context: the device's NAPI, inside an RCU read-side section.
- * Return: OMERTA_NO_DROP or what it is dropped for.
- */
-int omerta_control_recv(struct omerta_tunnel *tun, int iif,
-			const struct omerta_endpoint *from, const u8 *data,
-			u32 len)
+/* Pass a datagram to its reader, within a share of the buffer. */
+static int deliver(struct omerta_tunnel *tun, const struct omerta_binding *b,
+		   const struct omerta_datagram *d, u32 share)
 {
-	struct omerta_binding *b = rcu_dereference(tun->control.bound);
-	struct omerta_peer *peer;
-	struct sk_buff *msg;
+	struct omerta_peer *peer = omerta_peer_by_endpoint(tun, &d->from);
+	struct sk_buff *msg = make_message(tun, peer, d);
 
-	/* Its address may be another's before the notifier hears that it is dead. */
-	if (!b || !net_eq(sock_net(b->sk), dev_net(tun->dev)) ||
-	    sock_flag(b->sk, SOCK_DEAD))
-		return OMERTA_DROP_RX_DROP_CONTROL;
-	peer = omerta_peer_by_endpoint(tun, from);
-	if (!admit(&tun->control, peer,
-		   omerta_endpoint_site(from, &tun->hash_key)))
-		return OMERTA_DROP_RX_DROP_CONTROL_LIMIT;
-	msg = make_message(tun, iif, from, peer, data, len);
 	if (!msg)
 		return OMERTA_DROP_RX_DROP_NOMEM;
-	if (!has_room(b->sk, peer, READ_ONCE(tun->control.share),
-		      msg->truesize)) {
+	if (peer && share == SHARE_PROVED)
+		share = SHARE_ALL;
+	if (!has_space(b->sk, share, msg->truesize)) {
 		nlmsg_free(msg);
 		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
 	}
@@ -179,6 +219,287 @@ int omerta_control_recv(struct omerta_tunnel *tun, int iif,
 		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
 	return OMERTA_NO_DROP;
 }
+
+/* The device's reader; its address may be another's before the notifier runs. */
+static struct omerta_binding *reader_of(const struct omerta_tunnel *tun)
+{
+	struct omerta_binding *b = rcu_dereference(tun->control.bound);
+
+	if (!b || !net_eq(sock_net(b->sk), dev_net(tun->dev)) ||
+	    sock_flag(b->sk, SOCK_DEAD))
+		return NULL;
+	return b;
+}
+
+/*
+ * Initiations, in the worker
+ */
+
+/* The part of a source that cookies are bound to; without padding. */
+struct cookie_source {
+	struct in6_addr addr;
+	struct in6_addr local;
+	u32 scope;
+	__be16 port;
+	u16 family;
+};
+
+static_assert(sizeof(struct cookie_source) == 40);
+
+static void make_cookie(struct omerta_admission *adm, u64 now,
+			const struct omerta_endpoint *from, u8 *cookie)
+{
+	struct cookie_source source = {
+		.scope = from->scope,
+		.port = from->port,
+		.family = from->family,
+	};
+
+	if (from->family == AF_INET) {
+		source.addr.s6_addr32[0] = from->addr4;
+		source.local.s6_addr32[0] = from->src4;
+	} else {
+		source.addr = from->addr6;
+		source.local = from->src6;
+	}
+	omerta_cookie_make(&adm->jar, now, &source, sizeof(source), cookie);
+}
+
+static void send_cookie(struct omerta_tunnel *tun,
+			const struct omerta_binding *b,
+			const struct omerta_datagram *d, const u8 *cookie)
+{
+	u8 nonce[OMERTA_COOKIE_NONCE_LEN];
+	struct sk_buff *skb;
+
+	skb = alloc_skb(OMERTA_UDP_HEADROOM + OMERTA_COOKIE_MSG_LEN,
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return;
+	skb_reserve(skb, OMERTA_UDP_HEADROOM);
+	get_random_bytes(nonce, sizeof(nonce));
+	omerta_cookie_write(&b->key, d->data + d->len - OMERTA_MACS_LEN, cookie,
+			    nonce, skb_put(skb, OMERTA_COOKIE_MSG_LEN));
+	omerta_udp_send_to(tun, skb, &d->from);
+}
+
+/* Admit an initiation by what it proves. */
+static int admit(struct omerta_admission *adm, const struct omerta_binding *b,
+		 const struct omerta_datagram *d)
+{
+	const u8 *mac2 = d->data + d->len - OMERTA_MAC_LEN;
+	u64 now = ktime_get_boottime_ns();
+	u8 cookie[OMERTA_MAC_LEN];
+	int why;
+
+	if (!omerta_admit_mac1(&b->key, d->data, d->len))
+		return OMERTA_DROP_RX_DROP_CONTROL_INVALID;
+	if (!has_space(b->sk, SHARE_BUSY, 0))
+		adm->busy_until = now + BUSY_NS;
+	if (now >= adm->busy_until)
+		return deliver(adm->tun, b, d, SHARE_PROVED);
+
+	make_cookie(adm, now, &d->from, cookie);
+	if (!memchr_inv(mac2, 0, OMERTA_MAC_LEN) ||
+	    !omerta_admit_mac2(cookie, d->data, d->len)) {
+		send_cookie(adm->tun, b, d, cookie);
+		why = OMERTA_DROP_RX_DROP_CONTROL_COOKIE;
+	} else if (omerta_seen_find(&adm->seen, mac2)) {
+		why = OMERTA_DROP_RX_DROP_CONTROL_REPLAY;
+	} else if (!site_conforms(adm->tun, adm->site, &d->from, now)) {
+		why = OMERTA_DROP_RX_DROP_CONTROL_LIMIT;
+	} else {
+		why = deliver(adm->tun, b, d, SHARE_PROVED);
+		if (why == OMERTA_NO_DROP)
+			omerta_seen_add(&adm->seen, mac2);
+	}
+	memzero_explicit(cookie, sizeof(cookie));
+	return why;
+}
+
+static struct omerta_datagram *next_pending(struct omerta_admission *adm)
+{
+	struct omerta_datagram *d;
+
+	spin_lock_bh(&adm->lock);
+	d = list_first_entry_or_null(&adm->pending, struct omerta_datagram,
+				     list);
+	if (d) {
+		list_del(&d->list);
+		WRITE_ONCE(adm->n_pending, adm->n_pending - 1);
+	}
+	spin_unlock_bh(&adm->lock);
+	return d;
+}
+
+/* Run the worker, with a reference to the device. */
+static void queue_worker(struct omerta_admission *adm)
+{
+	dev_hold(adm->tun->dev);
+	if (!queue_work(workers, &adm->work))
+		dev_put(adm->tun->dev);
+}
+
+static void admission_work(struct work_struct *work)
+{
+	struct omerta_admission *adm = container_of(work,
+						    struct omerta_admission,
+						    work);
+	struct net_device *dev = adm->tun->dev;
+	const struct omerta_binding *b;
+	struct omerta_datagram *d;
+	int i, why;
+
+	for (i = 0; i < PENDING_BATCH && (d = next_pending(adm)); i++) {
+		local_bh_disable();
+		rcu_read_lock();
+		b = reader_of(adm->tun);
+		why = b && b->adm ? admit(adm, b, d) :
+				      OMERTA_DROP_RX_DROP_CONTROL;
+		rcu_read_unlock();
+		local_bh_enable();
+		if (why != OMERTA_NO_DROP)
+			omerta_drop(adm->tun->drops, NULL, why);
+		kfree(d);
+	}
+	if (i == PENDING_BATCH)
+		queue_worker(adm);
+	dev_put(dev);
+}
+
+/* Leave an initiation to the worker. */
+static int pend(struct omerta_admission *adm, const struct omerta_datagram *d)
+{
+	struct omerta_datagram *copy;
+	bool full;
+
+	/* A look first: a flood is not worth the memory. */
+	if (READ_ONCE(adm->n_pending) >= PENDING_MAX)
+		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
+	copy = kmalloc(sizeof(*copy) + d->len, GFP_ATOMIC | __GFP_NOWARN);
+	if (!copy)
+		return OMERTA_DROP_RX_DROP_NOMEM;
+	*copy = *d;
+	copy->data = memcpy(copy + 1, d->data, d->len);
+	spin_lock_bh(&adm->lock);
+	full = adm->n_pending >= PENDING_MAX;
+	if (!full) {
+		list_add_tail(&copy->list, &adm->pending);
+		WRITE_ONCE(adm->n_pending, adm->n_pending + 1);
+	}
+	spin_unlock_bh(&adm->lock);
+	if (full) {
+		kfree(copy);
+		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
+	}
+	queue_worker(adm);
+	return OMERTA_NO_DROP;
+}
+
+/*
+ * Everything else, in NAPI
+ */
+
+static int recv_stranger(struct omerta_tunnel *tun,
+			 const struct omerta_binding *b,
+			 const struct omerta_datagram *d)
+{
+	struct omerta_control *c = &tun->control;
+	u64 now = ktime_get_coarse_ns();
+
+	if (b->adm && !b->all_types)
+		return OMERTA_DROP_RX_DROP_CONTROL_UNASKED;
+	if (!site_conforms(tun, c->site, &d->from, now) ||
+	    !conforms(&c->others, now, READ_ONCE(c->rate)))
+		return OMERTA_DROP_RX_DROP_CONTROL_LIMIT;
+	return deliver(tun, b, d, READ_ONCE(c->share));
+}
+
+/**
+ * omerta_control_recv() - pass a control datagram to its reader, if it is admitted
+ * @tun: the device
+ * @iif: interface that it came in by
+ * @from: where it came from
+ * @data: UDP payload
+ * @len: its length
+ *
+ * Context: the device's NAPI, inside an RCU read-side section.
+ * Return: OMERTA_NO_DROP or the reason to drop it; a worker may drop it later.
+ */
+int omerta_control_recv(struct omerta_tunnel *tun, int iif,
+			const struct omerta_endpoint *from, const u8 *data,
+			u32 len)
+{
+	const struct omerta_datagram d = {
+		.iif = iif,
+		.len = len,
+		.from = *from,
+		.data = data,
+	};
+	const struct omerta_binding *b = reader_of(tun);
+	struct omerta_sent_set *sent = NULL;
+
+	if (!b)
+		return OMERTA_DROP_RX_DROP_CONTROL;
+	if (!b->adm)
+		return recv_stranger(tun, b, &d);
+	switch (data[OMERTA_MAGIC_LEN]) {
+	case OMERTA_HS_INITIATION:
+		if (!omerta_admit_length(data, len))
+			return OMERTA_DROP_RX_DROP_CONTROL_INVALID;
+		return pend(b->adm, &d);
+	case OMERTA_HS_RESPONSE:
+	case OMERTA_HS_TIME:
+		sent = &b->adm->ids;
+		break;
+	case OMERTA_HS_COOKIE:
+		sent = &b->adm->macs;
+		break;
+	}
+	if (!sent)
+		return recv_stranger(tun, b, &d);
+	if (!omerta_admit_length(data, len))
+		return OMERTA_DROP_RX_DROP_CONTROL_INVALID;
+	if (omerta_sent_answered(sent, get_unaligned_le32(data + 4),
+				 ktime_get_boottime_ns()))
+		return deliver(tun, b, &d, SHARE_ALL);
+	return recv_stranger(tun, b, &d);
+}
+
+/**
+ * omerta_control_sent() - remember a message that is sent for a reader
+ * @tun: the device
+ * @data: UDP payload
+ * @len: its length
+ * @local_id: key id that an initiation has sealed, 0 if it is not known
+ *
+ * Context: process context, the device's lock held.
+ * Return: 0 or -ENOMEM.
+ */
+int omerta_control_sent(struct omerta_tunnel *tun, const u8 *data, u32 len,
+			u32 local_id)
+{
+	struct omerta_admission *adm = tun->control.admission;
+	u64 now = ktime_get_boottime_ns();
+	int err;
+
+	lockdep_assert_held(&tun->lock);
+
+	/* All of these end with the macs; cookies have none. */
+	if (!adm || !omerta_admit_length(data, len) ||
+	    data[OMERTA_MAGIC_LEN] == OMERTA_HS_COOKIE)
+		return 0;
+	err = omerta_sent_add(&adm->macs,
+			      get_unaligned_le32(data + len - OMERTA_MACS_LEN),
+			      now);
+	if (!err && local_id)
+		err = omerta_sent_add(&adm->ids, local_id, now);
+	return err;
+}
+
+/*
+ * Binding
+ */
 
 static struct omerta_binding *binding_of(struct omerta_tunnel *tun)
 {
@@ -204,12 +525,16 @@ static int add_binding(struct omerta_tunnel *tun, struct omerta_binding *b,
 
 	if (closed)
 		return -ENODEV;
-	if (old && old->sk == b->sk) {
+	if (old && old->sk == b->sk && !b->adm) {
 		NL_SET_ERR_MSG(extack, "this socket takes the device's control datagrams already");
 		return -EALREADY;
 	}
-	/* One of a namespace that the device has left gets nothing. */
-	if (old && !net_eq(sock_net(old->sk), dev_net(tun->dev))) {
+	/*
+	 * A socket may change its key. One of a namespace that the device has left gets
+	 * nothing.
+	 */
+	if (old && (old->sk == b->sk ||
+		    !net_eq(sock_net(old->sk), dev_net(tun->dev)))) {
 		drop_binding(old);
 	} else if (old) {
 		NL_SET_ERR_MSG(extack, "another socket takes them: is a key agent running?");
@@ -220,17 +545,42 @@ static int add_binding(struct omerta_tunnel *tun, struct omerta_binding *b,
 	return 0;
 }
 
+/* A device whose reader gave a key keeps this until it is freed. */
+static int add_admission(struct omerta_tunnel *tun)
+{
+	struct omerta_admission *adm;
+
+	lockdep_assert_held(&tun->lock);
+
+	if (tun->control.admission)
+		return 0;
+	adm = kvzalloc_obj(*adm, GFP_KERNEL_ACCOUNT);
+	if (!adm)
+		return -ENOMEM;
+	omerta_sent_init(&adm->ids);
+	omerta_sent_init(&adm->macs);
+	spin_lock_init(&adm->lock);
+	INIT_LIST_HEAD(&adm->pending);
+	INIT_WORK(&adm->work, admission_work);
+	adm->tun = tun;
+	tun->control.admission = adm;
+	return 0;
+}
+
 /**
  * omerta_control_bind() - have a socket take the control datagrams of a device
  * @tun: the device
  * @sk: the socket, in use by the request at hand
  * @portid: its address
+ * @public_key: by which the kernel admits handshake messages, NULL for none
+ * @all_types: strangers' datagrams are wanted in spite of @public_key
  * @extack: says why it is refused
  *
  * Context: process context, the device's lock held.
  * Return: 0 or a negative errno.
  */
 int omerta_control_bind(struct omerta_tunnel *tun, struct sock *sk, u32 portid,
+			const u8 *public_key, bool all_types,
 			struct netlink_ext_ack *extack)
 {
 	struct omerta_binding *b;
@@ -244,9 +594,17 @@ int omerta_control_bind(struct omerta_tunnel *tun, struct sock *sk, u32 portid,
 	b->tun = tun;
 	b->sk = sk;
 	b->portid = portid;
-	spin_lock(&bindings_lock);
-	err = add_binding(tun, b, extack);
-	spin_unlock(&bindings_lock);
+	b->all_types = all_types;
+	err = public_key ? add_admission(tun) : 0;
+	if (!err) {
+		if (public_key) {
+			omerta_admit_key_init(&b->key, public_key);
+			b->adm = tun->control.admission;
+		}
+		spin_lock(&bindings_lock);
+		err = add_binding(tun, b, extack);
+		spin_unlock(&bindings_lock);
+	}
 	if (err)
 		kfree(b);
 	return err;
@@ -355,6 +713,53 @@ void omerta_control_close(void)
 	spin_unlock(&bindings_lock);
 }
 
+/* Drop what waits for the worker; it finds nothing more. */
+static void purge_pending(struct omerta_admission *adm)
+{
+	struct omerta_datagram *d;
+
+	while ((d = next_pending(adm))) {
+		omerta_drop(adm->tun->drops, NULL, OMERTA_DROP_RX_DROP_CONTROL);
+		kfree(d);
+	}
+}
+
+/**
+ * omerta_control_stop() - drop what waits for admission
+ * @tun: the device; it receives nothing any more
+ *
+ * Does not wait for the worker, which a busy CPU could hold up: it has a reference to
+ * the device if it runs.
+ *
+ * Context: process context.
+ */
+void omerta_control_stop(struct omerta_tunnel *tun)
+{
+	struct omerta_admission *adm = tun->control.admission;
+
+	if (!adm)
+		return;
+	purge_pending(adm);
+	if (cancel_work(&adm->work))
+		dev_put(tun->dev);
+}
+
+/**
+ * omerta_control_free() - free what admitted a device's datagrams
+ * @tun: the device; nothing refers to it any more
+ */
+void omerta_control_free(struct omerta_tunnel *tun)
+{
+	struct omerta_admission *adm = tun->control.admission;
+
+	if (!adm)
+		return;
+	omerta_sent_free(&adm->ids);
+	omerta_sent_free(&adm->macs);
+	memzero_explicit(&adm->jar, sizeof(adm->jar));
+	kvfree(adm);
+}
+
 /**
  * omerta_control_init() - make bindings possible
  *
@@ -362,7 +767,15 @@ void omerta_control_close(void)
  */
 int __init omerta_control_init(void)
 {
-	return netlink_register_notifier(&notifier);
+	int err;
+
+	workers = alloc_workqueue("omerta-control", WQ_UNBOUND, 0);
+	if (!workers)
+		return -ENOMEM;
+	err = netlink_register_notifier(&notifier);
+	if (err)
+		destroy_workqueue(workers);
+	return err;
 }
 
 /**
@@ -371,4 +784,5 @@ int __init omerta_control_init(void)
 void omerta_control_exit(void)
 {
 	netlink_unregister_notifier(&notifier);
+	destroy_workqueue(workers);
 }

@@ -141,8 +141,6 @@ static int device_init(struct net_device *dev)
 	tun->df = OMERTA_DF_UNSET;
 	xa_init(&tun->peers);
 	omerta_allowedips_init(&tun->allowedips, &tun->lock);
-	spin_lock_init(&tun->endpoints_lock);
-	hash_init(tun->endpoints);
 	get_random_bytes(&tun->hash_key, sizeof(tun->hash_key));
 	tun->control.rate = OMERTA_CONTROL_RATE;
 	tun->control.source_rate = OMERTA_CONTROL_SOURCE_RATE;
@@ -156,9 +154,12 @@ static int device_init(struct net_device *dev)
 	err = rhashtable_init(&tun->keys, &omerta_key_params);
 	if (err)
 		goto err_drops;
-	err = omerta_pool_init(&tun->pool, dev->name);
+	err = rhltable_init(&tun->endpoints, &omerta_peer_place_params);
 	if (err)
 		goto err_keys;
+	err = omerta_pool_init(&tun->pool, dev->name);
+	if (err)
+		goto err_endpoints;
 	/* Who waits for its packets should poll the NIC below. */
 	set_bit(NAPI_STATE_NO_BUSY_POLL, &tun->napi.state);
 	netif_napi_add(dev, &tun->napi, omerta_rx_poll);
@@ -169,6 +170,8 @@ static int device_init(struct net_device *dev)
 	netdev_dbg(dev, "device created\n");
 	return 0;
 
+err_endpoints:
+	rhltable_destroy(&tun->endpoints);
 err_keys:
 	rhashtable_destroy(&tun->keys);
 err_drops:
@@ -247,6 +250,7 @@ static void device_uninit(struct net_device *dev)
 	mutex_lock(&tun->lock);
 	tun->dying = true;
 	omerta_control_cut(tun);
+	omerta_control_stop(tun);
 	omerta_peer_remove_all(tun);
 	/* Timers of peers may have come upon more since the device went down. */
 	omerta_tx_tell_nobody(tun);
@@ -295,6 +299,8 @@ static void device_destruct(struct net_device *dev)
 	struct omerta_tunnel *tun = netdev_priv(dev);
 
 	omerta_pool_destroy(&tun->pool);
+	omerta_control_free(tun);
+	rhltable_destroy(&tun->endpoints);
 	rhashtable_destroy(&tun->keys);
 	xa_destroy(&tun->peers);
 	free_percpu(tun->drops);

@@ -2,6 +2,7 @@
 /*
  * Requests about control datagrams.
  */
+#include "admission.h"
 #include "compat.h"
 #include "control.h"
 #include "netlink_util.h"
@@ -9,6 +10,7 @@
 
 int omerta_nl_control_bind_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	struct nlattr *key = info->attrs[OMERTA_A_CONTROL_PUBLIC_KEY];
 	struct omerta_nl_ref ref;
 	int err;
 
@@ -16,8 +18,10 @@ int omerta_nl_control_bind_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	err = omerta_nl_outer_capable(skb, info, ref.tun) ?:
-	      omerta_control_bind(ref.tun, NETLINK_CB(skb).sk,
-				  info->snd_portid, info->extack);
+	      omerta_control_bind(ref.tun, NETLINK_CB(skb).sk, info->snd_portid,
+				  key ? nla_data(key) : NULL,
+				  info->attrs[OMERTA_A_CONTROL_ALL_TYPES],
+				  info->extack);
 	omerta_nl_tunnel_put(&ref);
 	return err;
 }
@@ -73,6 +77,13 @@ static int parse_datagram(const struct genl_info *info,
 				    "data must be a datagram of type 0x03 or 0x20 to 0x2f");
 		return -EINVAL;
 	}
+	if (info->attrs[OMERTA_A_CONTROL_LOCAL_ID] &&
+	    ((u8 *)nla_data(data))[OMERTA_MAGIC_LEN] != OMERTA_HS_INITIATION) {
+		NL_SET_ERR_MSG_ATTR(info->extack,
+				    info->attrs[OMERTA_A_CONTROL_LOCAL_ID],
+				    "local-id goes with an initiation only");
+		return -EINVAL;
+	}
 	if (nla_len(data) > OMERTA_MAX_DATAGRAM) {
 		NL_SET_ERR_MSG_ATTR(info->extack, data, "data is too long for a datagram");
 		return -EMSGSIZE;
@@ -84,9 +95,15 @@ static int send_datagram(const struct genl_info *info, struct omerta_tunnel *tun
 			 const struct omerta_endpoint *to)
 {
 	struct nlattr *data = info->attrs[OMERTA_A_CONTROL_DATA];
+	struct nlattr *id = info->attrs[OMERTA_A_CONTROL_LOCAL_ID];
 	struct sk_buff *skb;
 	int err;
 
+	/* Before it is sent, as the answer may come at once. */
+	err = omerta_control_sent(tun, nla_data(data), nla_len(data),
+				  id ? nla_get_u32(id) : 0);
+	if (err)
+		return err;
 	skb = alloc_skb(OMERTA_UDP_HEADROOM + nla_len(data), GFP_KERNEL_ACCOUNT);
 	if (!skb)
 		return -ENOMEM;

@@ -15,6 +15,38 @@
 #include "event.h"
 #include "record.h"
 
+/* The seed is random, and a table's own. */
+static u32 hash_place(const void *data, u32 len, u32 seed)
+{
+	const siphash_key_t key = { .key = { seed, ~(u64)seed } };
+
+	return omerta_endpoint_hash(data, &key);
+}
+
+static u32 hash_peer(const void *data, u32 len, u32 seed)
+{
+	const struct omerta_peer *peer = data;
+
+	return hash_place(&peer->place, len, seed);
+}
+
+static int compare_place(struct rhashtable_compare_arg *arg, const void *obj)
+{
+	const struct omerta_peer *peer = obj;
+
+	/* A reader may see a place that is being changed: a wrong answer is harmless. */
+	return data_race(!omerta_endpoint_remote_equal(&peer->place, arg->key));
+}
+
+const struct rhashtable_params omerta_peer_place_params = {
+	.head_offset = offsetof(struct omerta_peer, place_node),
+	.hashfn = hash_place,
+	.obj_hashfn = hash_peer,
+	.obj_cmpfn = compare_place,
+	.key_len = sizeof(struct omerta_endpoint),
+	.automatic_shrinking = true,
+};
+
 static int peer_link(struct omerta_peer *peer, struct netlink_ext_ack *extack)
 {
 	struct omerta_tunnel *tun = peer->tun;
@@ -239,13 +271,19 @@ static void rehash(struct omerta_peer *peer)
 {
 	struct omerta_tunnel *tun = peer->tun;
 
-	spin_lock_bh(&tun->endpoints_lock);
-	if (hash_hashed(&peer->endpoint_node))
-		hash_del(&peer->endpoint_node);
-	if (!READ_ONCE(peer->dead))
-		hash_add(tun->endpoints, &peer->endpoint_node,
-			 omerta_endpoint_hash(&peer->endpoint, &tun->hash_key));
-	spin_unlock_bh(&tun->endpoints_lock);
+	lockdep_assert_held(&peer->endpoint_lock);
+
+	if (peer->place.family)
+		rhltable_remove(&tun->endpoints, &peer->place_node,
+				omerta_peer_place_params);
+	peer->place.family = AF_UNSPEC;
+	if (READ_ONCE(peer->dead) || !peer->endpoint.family)
+		return;
+	peer->place = peer->endpoint;
+	/* Without memory it is a stranger there until it moves again. */
+	if (rhltable_insert(&tun->endpoints, &peer->place_node,
+			    omerta_peer_place_params))
+		peer->place.family = AF_UNSPEC;
 }
 
 /* Unlink: xmit, NAPI, timer and workers may have found the peer before. */
@@ -259,7 +297,9 @@ static void peer_unlink(struct omerta_peer *peer)
 	tun->n_peers--;
 	omerta_allowedips_remove_all(&tun->allowedips, &peer->allowed);
 	WRITE_ONCE(peer->dead, true);
+	spin_lock_bh(&peer->endpoint_lock);
 	rehash(peer);
+	spin_unlock_bh(&peer->endpoint_lock);
 	omerta_keyring_clear(&peer->ring);
 }
 
@@ -366,27 +406,18 @@ bool omerta_peer_owns_src(struct omerta_peer *peer, const struct sk_buff *skb)
  * @tun: the device
  * @endpoint: where it came from; our address does not matter
  *
- * Context: BH off, inside an RCU read-side section.
+ * Context: inside an RCU read-side section.
  * Return: the peer, valid until the section ends, or NULL. Of several in one place,
  * any.
  */
 struct omerta_peer *omerta_peer_by_endpoint(struct omerta_tunnel *tun,
 					    const struct omerta_endpoint *endpoint)
 {
-	u32 hash = omerta_endpoint_hash(endpoint, &tun->hash_key);
-	struct omerta_peer *peer, *found = NULL;
+	struct rhlist_head *list;
 
-	spin_lock(&tun->endpoints_lock);
-	hash_for_each_possible(tun->endpoints, peer, endpoint_node, hash) {
-		/* It is changed under its own lock, too: a wrong answer is harmless. */
-		if (data_race(omerta_endpoint_remote_equal(&peer->endpoint,
-							   endpoint))) {
-			found = peer;
-			break;
-		}
-	}
-	spin_unlock(&tun->endpoints_lock);
-	return found;
+	list = rhltable_lookup(&tun->endpoints, endpoint,
+			       omerta_peer_place_params);
+	return list ? container_of(list, struct omerta_peer, place_node) : NULL;
 }
 
 static void set_endpoint(struct omerta_peer *peer,

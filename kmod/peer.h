@@ -61,9 +61,9 @@
  *		  that it is alive; written by the timer
  * @moved: listeners do not know @endpoint yet; lock: @endpoint_lock, read without
  * @tell_moved_at: jiffies at which they are told next; the timer's
- * @endpoint_node: member of the device's table, if there is an endpoint; lock: the
- *		   table's
- * @control: of the limit on its control datagrams; the device's NAPI only
+ * @place: where the device's table has it, no place if it has not; lock:
+ *	   @endpoint_lock
+ * @place_node: member of that table
  * @stats: statistics
  * @gone: while it is being removed; lock: the device's
  * @rcu: for the deferred free
@@ -104,12 +104,14 @@ struct omerta_peer {
 	unsigned long silent_since;
 	bool moved;
 	unsigned long tell_moved_at;
-	struct hlist_node endpoint_node;
-	u64 control;
+	struct omerta_endpoint place;
+	struct rhlist_head place_node;
 	struct omerta_peer_stats __percpu *stats;
 	struct list_head gone;
 	struct rcu_head rcu;
 };
+
+extern const struct rhashtable_params omerta_peer_place_params;
 
 struct omerta_peer *omerta_peer_create(struct omerta_tunnel *tun, u32 id,
 				       void (*timer)(struct timer_list *t),

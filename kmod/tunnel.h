@@ -2,7 +2,6 @@
 #ifndef _OMERTA_TUNNEL_H
 #define _OMERTA_TUNNEL_H
 
-#include <linux/hashtable.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
@@ -21,6 +20,7 @@
 
 enum omerta_family { OMERTA_V4, OMERTA_V6, OMERTA_FAMILIES };
 
+struct omerta_admission;
 struct omerta_binding;
 struct omerta_engine;
 struct omerta_peer;
@@ -44,20 +44,22 @@ struct omerta_bunch {
 	struct sk_buff *skb[OMERTA_BUNCH_MAX];
 };
 
-#define OMERTA_ENDPOINT_BITS	8
 #define OMERTA_CONTROL_SITES	512
 
 /**
  * struct omerta_control - control datagrams on their way to user space
  * @bound: the socket that takes them, NULL for none; see control.c
- * @rate: of those from others than peers, a second; lock: the device's, read without
+ * @admission: admits handshake messages, NULL until a socket gave a public key; lock:
+ *	       the device's, constant once it is there
+ * @rate: of strangers', a second; lock: the device's, read without
  * @source_rate: of those from one source, a second; likewise
  * @share: sixteenths of the reader's buffer that strangers may fill; likewise
- * @others: of the limit on all others; @napi only
+ * @others: of the limit on all strangers; @napi only
  * @site: of the limits on their sources, by hash; @napi only
  */
 struct omerta_control {
 	struct omerta_binding __rcu *bound;
+	struct omerta_admission *admission;
 	u32 rate;
 	u32 source_rate;
 	u32 share;
@@ -86,8 +88,8 @@ struct omerta_control {
  * @n_peers: number of peers; lock: @lock
  * @keys: by local id; changed under the peers' ring locks
  * @allowedips: by inner address; lock: @lock
- * @endpoints_lock: of @endpoints; taken inside a peer's endpoint_lock, BH off
- * @endpoints: peers by where they are
+ * @endpoints: peers by where they are; changed under their endpoint_lock, looked up
+ *	       under RCU
  * @hash_key: secret, constant
  * @control: control datagrams
  * @napi: receives, commits and delivers
@@ -124,8 +126,7 @@ struct omerta_tunnel {
 	unsigned int n_peers;
 	struct rhashtable keys;
 	struct omerta_allowedips allowedips;
-	spinlock_t endpoints_lock; /* of @endpoints */
-	DECLARE_HASHTABLE(endpoints, OMERTA_ENDPOINT_BITS);
+	struct rhltable endpoints;
 	siphash_aligned_key_t hash_key;
 	struct omerta_control control;
 	struct napi_struct napi;

@@ -4,15 +4,19 @@
 
 usage: control.py DEV
 
-    bind | unbind           prints what the kernel says, or "ok"
+    bind [KEY [all]]        prints what the kernel says, or "ok"; KEY is a public one, in
+                            base64, "all" asks for strangers' datagrams in spite of it
+    unbind                  as well
+    id N                    the next "send" has this local-id
     send ADDR PORT DATA [LOCAL]
-                            DATA in hexadecimal, or NxBYTE for a datagram of type BYTE
-                            that is N bytes long; prints as bind
+                            DATA in hexadecimal, or NxBEGIN for a datagram that is N
+                            bytes long and has BEGIN behind the magic; prints as bind
     recv N                  prints the next N datagrams, a line each:
                             ADDR PORT LOCAL INTERFACE PEER DATA; long ones as above
     drain                   prints how many are there
     rcvbuf BYTES            room for what is not read
 """
+import base64
 import errno
 import ipaddress
 import socket
@@ -29,6 +33,7 @@ class Control(nl.Omerta):
         super().__init__()
         self.dev = "ifname=str:" + dev
         self.early = []
+        self.local_id = None
         # What does not fit is a matter of counters.
         self.sock.setsockopt(nl.SOL_NETLINK, 5, 1)
 
@@ -59,10 +64,13 @@ class Control(nl.Omerta):
 
     def send(self, addr, port, data, local=None):
         if "x" in data:
-            size, kind = data.split("x")
-            data = (b"OMR" + bytes([int(kind, 16)]) + bytes(int(size) - 4)).hex()
+            size, begin = data.split("x")
+            data = (b"OMR" + bytes.fromhex(begin)).ljust(int(size), b"\0").hex()
         args = ["endpoint-addr=hex:" + ipaddress.ip_address(addr).packed.hex(),
                 "endpoint-port=u16:" + port, "data=hex:" + data]
+        if self.local_id:
+            args.append("local-id=u32:" + self.local_id)
+            self.local_id = None
         if local:
             args.append("local-addr=hex:" + ipaddress.ip_address(local).packed.hex())
         return self.ask("control-send", *args)
@@ -90,8 +98,14 @@ class Control(nl.Omerta):
         return count
 
     def run_line(self, verb, *args):
-        if verb in ("bind", "unbind"):
-            return self.ask("control-" + verb)
+        if verb == "bind":
+            key = ["public-key=hex:" + base64.b64decode(word).hex() for word in args[:1]]
+            return self.ask("control-bind", *key, *["all-types=hex:"] * (args[1:] == ("all",)))
+        if verb == "unbind":
+            return self.ask("control-unbind")
+        if verb == "id":
+            self.local_id, = args
+            return "ok"
         if verb == "send":
             return self.send(*args)
         if verb == "recv":

@@ -47,6 +47,19 @@ both_bound() {
 	control b
 	is ok tell a bind
 	is ok tell b bind
+	# Long datagrams fit into more than a stranger's part of the buffer only.
+	on a omertactl link set omr0 control-share 16
+	on b omertactl link set omr0 control-share 16
+}
+
+# keyed_bound [all]: a's socket gave its public key, of which KEY is the text.
+keyed_bound() {
+	make_both
+	control a
+	control b
+	KEY=$(omertactl genkey | omertactl pubkey)
+	is ok tell a bind "$KEY" "$@"
+	is ok tell b bind
 }
 
 # strangers NS COUNT SIZE [SOURCE]: datagrams to a, each from another address of the
@@ -62,11 +75,24 @@ for i in range(int(count)):
     s.sendto(data, ("192.0.2.1", 51900))' "${@:2}"
 }
 
+# forge NS SOURCE PORT SIZE: initiations to a, that long, as if they came from there, until
+# it is killed
+forge() {
+	on "$1" python3 -c 'import socket, struct, sys
+source, port, size = sys.argv[1], *map(int, sys.argv[2:])
+data = b"OMR\x20".ljust(size, b"\0")
+packet = struct.pack("!BBHIBBH4s4sHHHH", 0x45, 0, 0, 0, 64, 17, 0, socket.inet_aton(source),
+                     socket.inet_aton("192.0.2.1"), port, 51900, 8 + size, 0) + data
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+while True:
+    s.sendto(packet, ("192.0.2.1", 0))' "${@:2}"
+}
+
 # What control.py has of @1 that were sent to a, and what a's counters say of the others
 all_there() {
 	local sum=$2 counter
 
-	for counter in rx-drop-control rx-drop-control-limit rx-drop-control-full; do
+	for counter in rx-drop-control{,-limit,-full,-invalid,-cookie,-replay,-unasked}; do
 		sum=$((sum + $(dev_stat a "$counter")))
 	done
 	is "$1" echo "$sum"
@@ -215,7 +241,7 @@ test_refusals() {
 	[[ $(tell root bind) == EPERM* ]]
 }
 
-# One source may send so many a second, a quarter of them at once, be it a peer or not.
+# One source may send so many a second, a quarter of them at once.
 test_source_limit() {
 	local start=$SECONDS n m
 
@@ -228,7 +254,7 @@ test_source_limit() {
 	n=$(tell a drain)
 	((n >= 3 && n <= 3 + 10 * (SECONDS - start + 1)))
 	all_there 100 "$n"
-	# The peer's limit is its own, and the same.
+	# Another address has a limit of its own.
 	for _ in {1..40}; do
 		is ok tell b send 192.0.2.1 51900 "${MAGIC}20"
 	done
@@ -239,25 +265,95 @@ test_source_limit() {
 	is 0 dev_stat a rx-drop-control-full
 }
 
-# However many strangers send, a peer's datagrams come through.
+# However many strangers send, wherever they seem to be, answers come through.
 test_flood() {
-	local flood n
+	local flood
 
-	both_bound
-	on a omertactl link set omr0 control-rate 5
+	keyed_bound
 	on b ip route add local 10.77.0.0/16 dev lo
-	strangers b 100000 100 &
+	strangers b 100000 152 &
 	flood=$!
-	await more_than 50 dev_stat a rx-drop-control-limit
-	for n in {1..5}; do
-		is ok tell b send 192.0.2.1 51900 "${MAGIC}2${n}"
-	done
-	kill "$flood"
-	wait "$flood" || true
-	for n in {1..5}; do
-		until [[ $(tell a recv 1) == *" 2 ${MAGIC}2${n}" ]]; do :; done
-	done
+	# From the peer's own address, too
+	forge b 192.0.2.2 51900 4 &
+	flood+=" $!"
+	await more_than 1000 dev_stat a rx-drop-control-invalid
+	is ok tell a id 7
+	is ok tell a send 192.0.2.2 51900 152x20
+	is "192.0.2.1 51900 192.0.2.2 to_a 1 152x20" tell b recv 1
+	is ok tell b send 192.0.2.1 51900 92x2107000000
+	is "192.0.2.2 51900 192.0.2.1 to_b 2 92x21" tell a recv 1
+	# shellcheck disable=SC2086 # two numbers
+	kill $flood
 	pings a 10.9.0.2
+}
+
+# A keyed socket gets what belongs to handshakes of its own, and initiations that know its
+# key; strangers' datagrams only if it asked for them.
+test_admission() {
+	local got
+
+	keyed_bound
+	# Lengths, and a mac1 that is none
+	for got in 151x20 153x20 152x2001 1336x20 91x2107 8x21 63x22 99x23 1189x23 4x20; do
+		is ok tell b send 192.0.2.1 51900 "$got"
+	done
+	await is 10 dev_stat a rx-drop-control-invalid
+	is ok tell b send 192.0.2.1 51900 152x20
+	is ok tell b send 192.0.2.1 51900 1336x2001
+	await is 12 dev_stat a rx-drop-control-invalid
+	# Answers to nothing, and other types
+	for got in 92x2107 1180x2107 64x22 100x2307 1188x2307 20x24 20x2f 20x03; do
+		is ok tell b send 192.0.2.1 51900 "$got"
+	done
+	await is 8 dev_stat a rx-drop-control-unasked
+	# An initiation goes out: its id, and the first bytes of its mac1
+	is ok tell a id 7
+	is ok tell a send 192.0.2.2 51900 \
+		"152x20$(printf "%0232d" 0)a1b2c3d4"
+	is '192.0.2.1 51900 192.0.2.2 to_a 1 152x20' tell b recv 1
+	for got in 92x2107000000 100x2307000000 1180x2107000000 64x22a1b2c3d4; do
+		is ok tell b send 192.0.2.1 51900 "$got"
+		is "192.0.2.2 51900 192.0.2.1 to_b 2 ${got:0:-8}" tell a recv 1
+	done
+	# Neither another id nor too many of this one
+	is ok tell b send 192.0.2.1 51900 92x2108000000
+	for _ in {1..10}; do
+		is ok tell b send 192.0.2.1 51900 92x2107000000
+	done
+	await is 14 dev_stat a rx-drop-control-unasked
+	is 5 tell a drain
+	# The id goes with an initiation.
+	is ok tell a id 8
+	[[ $(tell a send 192.0.2.2 51900 92x21) == 'EINVAL local-id goes with '* ]]
+	# Another key on the same socket; the one before is nobody's then.
+	is ok tell a bind "$KEY" all
+	is ok tell b send 192.0.2.1 51900 40x24
+	is '192.0.2.2 51900 192.0.2.1 to_b 2 40x24' tell a recv 1
+	[[ $(tell a bind) == 'EALREADY this socket takes '* ]]
+	all_there 36 10
+}
+
+# A reader that is behind has cookies sent: an initiation under one comes through, once,
+# within the limit of its source.
+test_cookies() {
+	local n
+
+	keyed_bound
+	n=$(on b ./handshake.py cookie 192.0.2.1 51900 "$KEY")
+	# An eighth of the buffer
+	more_than 5 echo "$n"
+	less_than 60 echo "$n"
+	await is 2 dev_stat a rx-drop-control-replay
+	# That from the other port has another's cookie.
+	await is 2 dev_stat a rx-drop-control-cookie
+	# A quarter of a second's worth and one, or some more on a slow machine
+	more_than 3 dev_stat a rx-drop-control-limit
+	less_than 7 dev_stat a rx-drop-control-limit
+	is 0 dev_stat a rx-drop-control-full
+	all_there "$((n + 15))" "$(tell a drain)"
+	# It has caught up.
+	await on b ./handshake.py once 192.0.2.1 51900 "$KEY"
+	is 1 tell a drain
 }
 
 # Who does not read loses datagrams, strangers' first; nothing waits for him.
@@ -354,7 +450,7 @@ test_monitor() {
 
 TESTS=(
 	test_round_trip test_checksums test_local_address test_nobody test_moved_away test_refusals
-	test_source_limit test_flood test_slow_reader test_moves test_silence test_monitor
+	test_source_limit test_flood test_admission test_cookies test_slow_reader test_moves test_silence test_monitor
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

@@ -11,8 +11,6 @@ kind, made of chance, with and without that mac. In any order, no faster than it
 and no longer than SECONDS. A flood is of those made of chance, as fast as can be. Prints
 how many were sent.
 """
-import base64
-import hashlib
 import os
 import random
 import socket
@@ -20,8 +18,10 @@ import struct
 import sys
 import time
 
+import handshake
+
 MAC = 16
-LENGTHS = {0x20: 152, 0x21: 92, 0x22: 64}
+LENGTHS = {0x20: 152, 0x21: 92, 0x22: 64, 0x23: 100}
 
 
 def handshakes(path):
@@ -38,18 +38,11 @@ def handshakes(path):
             yield payload
 
 
-def hmac_sha256(key, data):
-    """The guest has no module for this."""
-    inner, outer = (bytes(b ^ pad for b in key.ljust(64, b"\0")) for pad in (0x36, 0x5c))
-    return hashlib.sha256(outer + hashlib.sha256(inner + data).digest()).digest()
-
-
 class Host:
     def __init__(self, addr, port, public):
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.to = (addr, int(port))
-        public = base64.b64decode(public)
-        self.label = hashlib.sha256(b"omerta mac1" + public).digest()
+        self.reader = handshake.Reader(public)
         self.sent = 0
 
     def send(self, data):
@@ -59,16 +52,11 @@ class Host:
         except OSError:
             pass                # its queue is full, or nobody is there
 
-    def mac(self, data):
-        """With a first mac that is right."""
-        body = data[:-2 * MAC]
-        return body + hmac_sha256(self.label, body)[:MAC] + data[-MAC:]
-
     def chance(self, number, known):
         kind = 0x20 + number % 16
         length = LENGTHS.get(kind, number % 600)
         data = (b"OMR" + bytes([kind, 0, 0, 0, 0]) + os.urandom(length))[:length]
-        return self.mac(data) if known and kind in (0x20, 0x21) else data
+        return self.reader.with_mac1(data) if known and kind in (0x20, 0x21, 0x23) else data
 
     def variants(self, data):
         for n in range(len(data)):
@@ -78,7 +66,7 @@ class Host:
             yield bytes(changed)
             # The answer's id, and a second mac, may be anything.
             if 8 <= n < len(data) - 2 * MAC:
-                yield self.mac(bytes(changed))
+                yield self.reader.with_mac1(bytes(changed))
 
     def replay(self, path, seconds):
         end = time.monotonic() + float(seconds)

@@ -12,7 +12,8 @@
 	&omerta_allowedips_suite, &omerta_merge_suite
 
 #ifdef __KERNEL__
-kunit_test_suites(LEAF_SUITES, &omerta_keys_suite, &omerta_queue_suite);
+kunit_test_suites(LEAF_SUITES, &omerta_keys_suite, &omerta_queue_suite,
+		  &omerta_admission_suite);
 #else
 kunit_test_suites(LEAF_SUITES);
 #endif

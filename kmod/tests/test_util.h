@@ -46,5 +46,6 @@ extern struct kunit_suite omerta_merge_suite;
 /* Need a kernel. */
 extern struct kunit_suite omerta_keys_suite;
 extern struct kunit_suite omerta_queue_suite;
+extern struct kunit_suite omerta_admission_suite;
 
 #endif /* _OMERTA_TEST_UTIL_H */
