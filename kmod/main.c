@@ -14,6 +14,7 @@
 #include "fingerprint.h"
 #include "mb.h"
 #include "netlink.h"
+#include "tenant.h"
 #include "txq.h"
 
 static int __init omerta_init(void)
@@ -46,6 +47,7 @@ err_txq:
 	omerta_txq_unload();
 err_fingerprint:
 	omerta_fingerprint_exit();
+	omerta_tenant_exit();
 err_buf:
 	omerta_buf_exit();
 err_mb:
@@ -59,6 +61,7 @@ static void __exit omerta_exit(void)
 	omerta_device_exit();
 	omerta_txq_unload();
 	omerta_fingerprint_exit();
+	omerta_tenant_exit();
 	omerta_buf_exit();
 	omerta_mb_unload();
 }

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_TENANT_H
+#define _OMERTA_TENANT_H
+
+#include <linux/limits.h>
+#include <linux/types.h>
+
+struct net;
+struct omerta_tenant;
+
+/**
+ * enum omerta_resource - resources of the machine that tenants share
+ * @OMERTA_RESOURCE_STAGE: bytes of packets that wait for a key or a route
+ * @OMERTA_RESOURCE_SECRETS: keys of which the secrets are remembered
+ */
+enum omerta_resource {
+	OMERTA_RESOURCE_STAGE,
+	OMERTA_RESOURCE_SECRETS,
+	OMERTA_RESOURCES,
+};
+
+/**
+ * struct omerta_bounds - how much of a resource may be charged
+ * @tenant: to one tenant
+ * @owner: to all tenants of one owner, dead ones too; does not hold for root's
+ * @dead: to the dead tenants of root; root's living ones are refused beyond it
+ *
+ * %OMERTA_UNBOUNDED is no bound. The initial namespace has the first bound only.
+ */
+struct omerta_bounds {
+	unsigned long tenant;
+	unsigned long owner;
+	unsigned long dead;
+};
+
+#define OMERTA_UNBOUNDED	ULONG_MAX
+
+/**
+ * struct omerta_charges - how much of a resource is charged
+ * @tenant: to the tenant
+ * @owner: to all tenants of its owner; 0 for the initial namespace
+ * @dead: to the dead ones among those
+ */
+struct omerta_charges {
+	unsigned long tenant;
+	unsigned long owner;
+	unsigned long dead;
+};
+
+void omerta_tenant_exit(void);
+struct omerta_tenant *omerta_tenant_get(struct net *net);
+void omerta_tenant_hold(struct omerta_tenant *tenant);
+void omerta_tenant_put(struct omerta_tenant *tenant);
+bool omerta_tenant_is_initial(const struct omerta_tenant *tenant);
+int omerta_tenant_charge(struct omerta_tenant *tenant,
+			 enum omerta_resource resource, unsigned long amount,
+			 const struct omerta_bounds *bounds);
+void omerta_tenant_uncharge(struct omerta_tenant *tenant,
+			    enum omerta_resource resource, unsigned long amount);
+void omerta_tenant_read(struct omerta_tenant *tenant,
+			enum omerta_resource resource,
+			struct omerta_charges *charges);
+
+#endif /* _OMERTA_TENANT_H */
