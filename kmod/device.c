@@ -20,6 +20,7 @@
 #include "peer.h"
 #include "record.h"
 #include "rx.h"
+#include "tenant.h"
 #include "tx.h"
 #include "tx_burst.h"
 #include "tx_reject.h"
@@ -184,8 +185,15 @@ err_class:
 static int device_open(struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
+	struct omerta_tenant *tenant;
 	int err;
 
+	/* The device may have been moved; nothing waits on one that is down. */
+	tenant = omerta_tenant_get(dev_net(dev));
+	if (!tenant)
+		return -ENOMEM;
+	omerta_tenant_put(tun->tenant);
+	tun->tenant = tenant;
 	/* Before the sockets are, or their first wake-up would be lost. */
 	napi_enable(&tun->napi);
 	mutex_lock(&tun->lock);
@@ -304,6 +312,7 @@ static void device_destruct(struct net_device *dev)
 	rhashtable_destroy(&tun->keys);
 	xa_destroy(&tun->peers);
 	free_percpu(tun->drops);
+	omerta_tenant_put(tun->tenant);
 	mutex_destroy(&tun->lock);
 	lockdep_unregister_key(&tun->xmit_class);
 	netdev_dbg(dev, "device destroyed\n");

@@ -14,6 +14,7 @@
 #include "compat.h"
 #include "event.h"
 #include "record.h"
+#include "tenant.h"
 
 /* The seed is random, and a table's own. */
 static u32 hash_place(const void *data, u32 len, u32 seed)
@@ -157,48 +158,21 @@ void omerta_peer_put(struct omerta_peer *peer)
 		call_rcu(&peer->rcu, peer_free);
 }
 
-static void charge_stage(struct omerta_peer *peer, int bytes)
-{
-	peer->stage_bytes += bytes;
-	atomic_add(bytes, &peer->tun->stage_bytes);
-}
-
 /**
- * omerta_peer_stage() - let a packet wait for a key or a route
+ * omerta_peer_uncharge_stage() - give back the memory of packets that waited
  * @peer: the peer
- * @skb: the packet; nobody else's, on no socket's account
- * @first: before those that wait already
+ * @bytes: their truesize when they were charged
  *
  * Context: the peer's tx_lock held.
  */
-void omerta_peer_stage(struct omerta_peer *peer, struct sk_buff *skb, bool first)
+void omerta_peer_uncharge_stage(struct omerta_peer *peer, u32 bytes)
 {
 	lockdep_assert_held(&peer->tx_lock);
 
-	charge_stage(peer, skb->truesize);
-	if (first)
-		__skb_queue_head(&peer->stage, skb);
-	else
-		__skb_queue_tail(&peer->stage, skb);
-}
-
-/**
- * omerta_peer_unstage() - take the packet that has waited for longest
- * @peer: the peer
- *
- * Context: the peer's tx_lock held.
- * Return: the packet, the caller's now, or NULL.
- */
-struct sk_buff *omerta_peer_unstage(struct omerta_peer *peer)
-{
-	struct sk_buff *skb;
-
-	lockdep_assert_held(&peer->tx_lock);
-
-	skb = __skb_dequeue(&peer->stage);
-	if (skb)
-		charge_stage(peer, -skb->truesize);
-	return skb;
+	if (!bytes)
+		return;
+	peer->stage_bytes -= bytes;
+	omerta_tenant_uncharge(peer->tun->tenant, OMERTA_RESOURCE_STAGE, bytes);
 }
 
 /**
@@ -212,7 +186,7 @@ void omerta_peer_unstage_all(struct omerta_peer *peer, struct sk_buff_head *list
 {
 	lockdep_assert_held(&peer->tx_lock);
 
-	charge_stage(peer, -peer->stage_bytes);
+	omerta_peer_uncharge_stage(peer, peer->stage_bytes);
 	skb_queue_splice_tail_init(&peer->stage, list);
 	peer->key_wanted = false;
 }

@@ -37,7 +37,7 @@
  * @tx_lock: makes staging serial; BH off
  * @stage: packets that wait for a key or a route; lock: @tx_lock
  * @stage_since: jiffies at which @stage began to wait; lock: @tx_lock
- * @stage_bytes: memory of what is in @stage; lock: @tx_lock
+ * @stage_bytes: memory of what is in @stage, charged to the tenant; lock: @tx_lock
  * @stage_why: what it will be dropped for, if it comes to that; lock: @tx_lock
  * @key_wanted: a key was asked for and none has sealed since; lock: @tx_lock
  * @path_room: UDP payload that the path was seen to take; lock: @tx_lock
@@ -137,8 +137,7 @@ void omerta_peer_heard(struct omerta_peer *peer);
 void omerta_peer_stop_waiting(struct omerta_peer *peer);
 void omerta_peer_see_path(struct omerta_peer *peer, u32 room);
 void omerta_peer_forget_path(struct omerta_peer *peer);
-void omerta_peer_stage(struct omerta_peer *peer, struct sk_buff *skb, bool first);
-struct sk_buff *omerta_peer_unstage(struct omerta_peer *peer);
+void omerta_peer_uncharge_stage(struct omerta_peer *peer, u32 bytes);
 void omerta_peer_unstage_all(struct omerta_peer *peer, struct sk_buff_head *list);
 void omerta_peer_purge_stage(struct omerta_peer *peer, enum omerta_drop reason);
 

@@ -24,6 +24,7 @@ struct omerta_admission;
 struct omerta_binding;
 struct omerta_engine;
 struct omerta_peer;
+struct omerta_tenant;
 
 /* Packets that go out at once, at most. */
 #define OMERTA_BUNCH_MAX	64
@@ -101,7 +102,8 @@ struct omerta_control {
  * @tx_jobs: bursts that are to be sealed; lock: the queue's
  * @txq: its queue
  * @pool: per-CPU workers
- * @stage_bytes: memory of all packets that wait for a key or a route
+ * @tenant: pays for packets that wait for a key or a route; changed while the device
+ *	    is down, NULL before it is up for the first time
  * @rejects: packets to be dropped, of which their senders are to be told
  * @drops: drop counters
  * @xmit_class: of the queue's lock
@@ -138,7 +140,7 @@ struct omerta_tunnel {
 	struct omerta_jobs tx_jobs;
 	struct omerta_txq txq;
 	struct omerta_pool pool;
-	atomic_t stage_bytes;
+	struct omerta_tenant *tenant;
 	struct sk_buff_head rejects;
 	struct omerta_drops __percpu *drops;
 	struct lock_class_key xmit_class;

@@ -16,18 +16,35 @@
 #include <net/ipv6.h>
 
 #include "compat.h"
+#include "tenant.h"
 #include "tx_burst.h"
 #include "tx_reject.h"
 #include "txq.h"
 #include "udp.h"
 
 /* Packets that may wait for a key or a route, and for how long. */
-#define STAGE_LEN	128
-#define STAGE_BYTES	SZ_1M
-/* Of all peers, whose senders' sockets limit nothing any more, but for one such packet */
-#define STAGE_BYTES_ALL	SZ_16M
-#define STAGE_BYTES_ANY	SZ_4K
-#define STAGE_TIME	(5 * HZ)
+#define STAGE_LEN		128
+#define STAGE_BYTES		SZ_1M
+/* The first packet of a peer is short, else it counts as any. */
+#define STAGE_BYTES_FIRST	SZ_4K
+#define STAGE_TIME		(5 * HZ)
+
+/*
+ * All packets that wait on devices of a tenant, whose senders' sockets limit nothing any
+ * more. Packets of peers that have none waiting reach further: the one peer's traffic
+ * then does not keep the first packet to another from waiting.
+ */
+static const struct omerta_bounds stage_bounds = {
+	.tenant = SZ_16M,
+	.owner = SZ_32M,
+	.dead = OMERTA_UNBOUNDED,
+};
+
+static const struct omerta_bounds stage_first_bounds = {
+	.tenant = SZ_32M,
+	.owner = SZ_64M,
+	.dead = OMERTA_UNBOUNDED,
+};
 
 static u8 outer_ecn(const struct sk_buff *skb)
 {
@@ -201,30 +218,29 @@ static void seal(struct omerta_tunnel *tun, struct omerta_jobs *jobs)
 			omerta_tunnel_split(tun, jobs->bytes, n));
 }
 
-static bool stage_has_room(const struct omerta_peer *peer, const struct sk_buff *skb)
-{
-	if (skb_queue_len(&peer->stage) >= STAGE_LEN || peer->stage_bytes > STAGE_BYTES)
-		return false;
-	if (likely(atomic_read(&peer->tun->stage_bytes) <= STAGE_BYTES_ALL))
-		return true;
-	return skb_queue_empty(&peer->stage) && skb->truesize <= STAGE_BYTES_ANY;
-}
-
-/* Let a packet wait; false if there is no room. */
+/* Let a packet wait; false if a bound keeps it from that. */
 static bool stage_wait(struct omerta_peer *peer, struct sk_buff *skb)
 {
+	bool first = skb_queue_empty(&peer->stage);
+
 	lockdep_assert_held(&peer->tx_lock);
 
-	if (skb_queue_empty(&peer->stage))
+	if (first)
 		peer->stage_since = jiffies;
 	/* Also if it does not: to ask for a key again some day */
 	omerta_peer_due(peer, jiffies + HZ);
-	if (!stage_has_room(peer, skb))
+	if (skb_queue_len(&peer->stage) >= STAGE_LEN || peer->stage_bytes > STAGE_BYTES)
 		return false;
+	if (omerta_tenant_charge(peer->tun->tenant, OMERTA_RESOURCE_STAGE,
+				 skb->truesize,
+				 first && skb->truesize <= STAGE_BYTES_FIRST ?
+				 &stage_first_bounds : &stage_bounds))
+		return false;
+	peer->stage_bytes += skb->truesize;
 	/* Whoever counts what is on its way shall not wait for it. */
 	skb_orphan(skb);
 	skb_dst_force(skb);
-	omerta_peer_stage(peer, skb, false);
+	__skb_queue_tail(&peer->stage, skb);
 	return true;
 }
 
@@ -373,16 +389,21 @@ void omerta_tx_flush(struct omerta_peer *peer)
 {
 	struct omerta_jobs jobs = {};
 	struct sk_buff *skb;
+	u32 bytes;
 	int err;
 
 	for (;;) {
 		err = -EAGAIN;
 		spin_lock_bh(&peer->tx_lock);
-		skb = omerta_peer_unstage(peer);
-		if (skb)
+		skb = __skb_dequeue(&peer->stage);
+		if (skb) {
+			bytes = skb->truesize;
 			err = stage(peer, skb, &jobs);
-		if (skb && err == -EAGAIN)
-			omerta_peer_stage(peer, skb, true);
+			if (err == -EAGAIN)
+				__skb_queue_head(&peer->stage, skb);
+			else
+				omerta_peer_uncharge_stage(peer, bytes);
+		}
 		spin_unlock_bh(&peer->tx_lock);
 
 		if (err == -EAGAIN)

@@ -133,6 +133,104 @@ test_stage_ends() {
 	saw 'key-needed omr0 2' 'key-needed omr0 2'
 }
 
+# hogs NUMBER COMMAND...: so many user namespaces, each made by the command and with 20
+# devices whose peers have no keys. All send to their peers, and keep what they have;
+# "before" is the free memory until then.
+# shellcheck disable=SC2016 # expanded inside
+HOG='
+ip link set lo up
+ip route add 192.0.2.0/24 dev lo
+for d in {0..19}; do
+	omertactl link add "hog$d"
+	for i in 1 2 3; do
+		omertactl peer add "hog$d" id "$i" endpoint "192.0.2.$i:51900" \
+			allowed-ips "10.$d.0.$i/32"
+	done
+	ip addr add "10.$d.1.1/16" dev "hog$d"
+	ip link set "hog$d" up
+done
+echo >"$DIR/ready.$1"
+until [[ -e $DIR/go ]]; do
+	sleep 0.05
+done
+python3 -c "import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_UDP, 103, 1300) # UDP_SEGMENT
+for _ in range(16):
+    for i in range(60):
+        try:
+            s.sendto(bytes(44 * 1300), (f\"10.{i // 3}.0.{1 + i % 3}\", 9))
+        except OSError:
+            pass # of one before"
+echo >"$DIR/sent.$1"
+while [[ -e $DIR/go ]]; do
+	sleep 0.05
+done'
+
+hogs() {
+	local i
+
+	chmod 777 "$DIR"
+	for ((i = 0; i < $1; i++)); do
+		DIR=$DIR bg b "${@:2}" bash -euc "$HOG" hog "$i"
+	done
+	for ((i = 0; i < $1; i++)); do
+		WAIT=300 await test -e "$DIR/ready.$i"
+	done
+	before=$(mem_free)
+	true >"$DIR/go"
+	for ((i = 0; i < $1; i++)); do
+		await test -e "$DIR/sent.$i"
+	done
+}
+
+mem_free() {
+	awk '/^MemFree/ { print $2 }' /proc/meminfo
+}
+
+# mem_used BEFORE: KiB since then
+mem_used() {
+	echo $(($1 - $(mem_free)))
+}
+
+# Packets wait for a key, and none is lost.
+wait_for_key() {
+	local ping
+
+	bg a ping -q -c 20 -i 0.01 -s 1200 -W "$WAIT" 10.9.0.2
+	ping=$!
+	await has_sent 20 a
+	activate a b
+	activate b a
+	wait "$ping"
+	is 0 dev_stat a tx-drop-no-key
+}
+
+# hogs_pin LESS NUMBER COMMAND...: hogs pin less than so many KiB, keep nobody else's
+# packets from waiting, and give all back.
+hogs_pin() {
+	local before
+
+	half_made
+	install_key a b
+	install_key b a
+	hogs "${@:2}"
+	less_than "$1" mem_used "$before"
+	wait_for_key
+	rm "$DIR/go"
+	await less_than 10000 mem_used "$before"
+}
+
+# Packets that wait pin no more than a tenant's share, whatever the number of its devices.
+test_tenants_stage() {
+	hogs_pin 25000 1 unshare -Urn
+}
+
+# Likewise for several user namespaces of one user.
+test_owners_stage() {
+	hogs_pin 50000 5 setpriv --reuid 65534 --regid 65534 --clear-groups unshare -Urn
+}
+
 test_no_key() {
 	half_made
 	refused on a ping -c 3 -i 0.1 -W 1 10.9.0.2
@@ -331,6 +429,7 @@ test_hibernation() {
 
 TESTS=(
 	test_key_change test_late_key test_no_key test_full_stage test_stage_ends
+	test_tenants_stage test_owners_stage
 	test_record_limits test_byte_limit test_time_limits test_once_only
 	test_confirmation test_keepalive test_silent_receiver test_hibernation
 )
