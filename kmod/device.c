@@ -97,6 +97,11 @@ static void peer_kill_keys(struct omerta_peer *peer)
 	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_VM_FORK);
 }
 
+static void peer_kill_keys_suspend(struct omerta_peer *peer)
+{
+	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_SUSPEND);
+}
+
 /* Super-packets of no more packets than one burst has records. */
 static void set_burst_limits(struct omerta_tunnel *tun, u32 mtu)
 {
@@ -530,8 +535,8 @@ static struct pernet_operations pernet_ops = {
 
 /*
  * A cloned machine, or one woken from an image, would seal under counters that
- * were used already. An image is also no place for secrets, so keys die before
- * it is written.
+ * were used already. Neither an image nor the memory of a machine that sleeps is a
+ * place for secrets, so keys die before.
  */
 static int vm_notify(struct notifier_block *nb, unsigned long action,
 		     void *data)
@@ -545,7 +550,18 @@ static int vm_notify(struct notifier_block *nb, unsigned long action,
 static int pm_notify(struct notifier_block *nb, unsigned long action,
 		     void *data)
 {
+	/* Machines that sleep all the time would never have a key. */
+	bool naps = IS_ENABLED(CONFIG_PM_AUTOSLEEP) ||
+		    IS_ENABLED(CONFIG_PM_USERSPACE_AUTOSLEEP);
+
 	switch (action) {
+	case PM_SUSPEND_PREPARE:
+		if (naps)
+			break;
+		/* An install that runs has the device's lock. */
+		WRITE_ONCE(omerta_keys_frozen, true);
+		each_peer_of_all(peer_kill_keys_suspend);
+		break;
 	case PM_HIBERNATION_PREPARE:
 	case PM_RESTORE_PREPARE:
 		/* An install that runs has the device's lock. */
@@ -562,6 +578,12 @@ static int pm_notify(struct notifier_block *nb, unsigned long action,
 	case PM_POST_SUSPEND:
 		/* Timers stood still while keys grew old. */
 		each_peer_of_all(peer_look);
+		if (naps)
+			break;
+		/* Secrets of a handshake under way were in memory meanwhile. */
+		atomic_inc(&omerta_keys_epoch);
+		/* Pairs with omerta_keyring_install(). */
+		smp_store_release(&omerta_keys_frozen, false);
 		break;
 	}
 	return NOTIFY_DONE;

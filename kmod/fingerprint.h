@@ -2,13 +2,32 @@
 #ifndef _OMERTA_FINGERPRINT_H
 #define _OMERTA_FINGERPRINT_H
 
+#include <linux/netdevice.h>
 #include <linux/netlink.h>
 #include <linux/types.h>
 
+struct omerta_fingerprint;
+
+/**
+ * struct omerta_fingerprint_usage - how full the memory of used secrets is
+ * @used: keys that are charged to the owner of a namespace
+ * @max: how many may be
+ */
+struct omerta_fingerprint_usage {
+	u32 used;
+	u32 max;
+};
+
 int omerta_fingerprint_init(void);
 void omerta_fingerprint_exit(void);
-int omerta_fingerprint_claim(const u8 *tx_secret, const u8 *rx_secret,
-			     bool privileged, struct netlink_ext_ack *extack);
-void omerta_fingerprint_release(const u8 *tx_secret, const u8 *rx_secret);
+struct omerta_fingerprint *
+omerta_fingerprint_claim(const u8 *tx_secret, const u8 *rx_secret,
+			 struct net_device *dev, bool handshake,
+			 struct netlink_ext_ack *extack);
+void omerta_fingerprint_release(struct omerta_fingerprint *fp);
+void omerta_fingerprint_detach(struct omerta_fingerprint *fp);
+void omerta_fingerprint_retire(struct omerta_fingerprint *fp);
+void omerta_fingerprint_usage(struct net *net,
+			      struct omerta_fingerprint_usage *usage);
 
 #endif /* _OMERTA_FINGERPRINT_H */

@@ -20,6 +20,7 @@
 #include <linux/slab.h>
 
 #include "event.h"
+#include "fingerprint.h"
 
 /**
  * omerta_key_tell() - notify listeners of something about a key
@@ -66,6 +67,7 @@ void omerta_key_put(struct omerta_key *key)
 		return;
 	memzero_explicit(key->tx_secret, sizeof(key->tx_secret));
 	memzero_explicit(key->rx_secret, sizeof(key->rx_secret));
+	omerta_fingerprint_retire(key->used);
 	omerta_key_free(key);
 }
 
@@ -112,6 +114,7 @@ void omerta_key_die(struct omerta_key *key)
 		ring->latest = NULL;
 	WRITE_ONCE(key->state, OMERTA_KEY_STATE_DEAD);
 	rhashtable_remove_fast(ring->table, &key->node, omerta_key_params);
+	omerta_fingerprint_detach(key->used);
 	omerta_key_put(key);
 }
 

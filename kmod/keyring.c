@@ -109,7 +109,8 @@ static int check_config(const struct omerta_key_config *config,
 }
 
 static struct omerta_key *new_key(struct omerta_keyring *ring,
-				  const struct omerta_key_config *config)
+				  const struct omerta_key_config *config,
+				  struct omerta_fingerprint *used)
 {
 	struct omerta_key *key;
 
@@ -121,6 +122,8 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 	key->local_id = config->local_id;
 	key->remote_id = config->remote_id;
 	key->ring = ring;
+	key->used = used;
+	key->handshake = config->handshake;
 	refcount_set(&key->users, 1);
 	refcount_set(&key->refs, 2);
 	key->activation = config->activation;
@@ -178,33 +181,33 @@ int omerta_keyring_install(struct omerta_keyring *ring,
 			   const struct omerta_key_config *config,
 			   struct netlink_ext_ack *extack)
 {
+	struct omerta_fingerprint *used;
 	struct omerta_key *key;
 	int err;
 
 	err = check_config(config, extack);
 	if (err)
 		return err;
-	/* Pairs with the end of hibernation. */
+	/* Pairs with the end of suspend and hibernation. */
 	if (smp_load_acquire(&omerta_keys_frozen)) {
-		NL_SET_ERR_MSG(extack, "hibernation is under way; install a key afterwards");
+		NL_SET_ERR_MSG(extack, "the machine is being suspended; install a key afterwards");
 		return -EBUSY;
 	}
 	/* Should that happen now, it is born dead. */
 	if (config->epoch != atomic_read(&omerta_keys_epoch)) {
 		NL_SET_ERR_MSG(extack,
-			       "the machine was cloned since, so its clone may have this key; agree on another");
+			       "the machine was cloned or suspended since the key was made; agree on another");
 		return -ESTALE;
 	}
-	err = omerta_fingerprint_claim(config->tx_secret, config->rx_secret,
-				       config->privileged, extack);
-	if (err)
-		return err;
-	key = new_key(ring, config);
+	used = omerta_fingerprint_claim(config->tx_secret, config->rx_secret,
+					ring->dev, config->handshake, extack);
+	if (IS_ERR(used))
+		return PTR_ERR(used);
+	key = new_key(ring, config, used);
 	err = key ? link_key(ring, key, extack) : -ENOMEM;
 	if (err) {
 		kfree_sensitive(key);
-		omerta_fingerprint_release(config->tx_secret,
-					   config->rx_secret);
+		omerta_fingerprint_release(used);
 	}
 	return err;
 }

@@ -48,7 +48,7 @@ struct omerta_key_limits {
  * @tx_secret: send secret
  * @epoch: omerta_keys_epoch before the secrets were made
  * @activation: when it becomes active
- * @privileged: whoever installs it has CAP_NET_ADMIN over the machine
+ * @handshake: its secrets come from a handshake of this boot
  * @limits: when it ends
  */
 struct omerta_key_config {
@@ -58,10 +58,11 @@ struct omerta_key_config {
 	const u8 *tx_secret;
 	u32 epoch;
 	enum omerta_activation activation;
-	bool privileged;
+	bool handshake;
 	struct omerta_key_limits limits;
 };
 
+struct omerta_fingerprint;
 struct omerta_keyring;
 
 /**
@@ -71,6 +72,8 @@ struct omerta_keyring;
  * @local_id: key id of records received; constant
  * @remote_id: key id of records sent; constant
  * @ring: keys of the same peer; constant
+ * @used: remembers the secrets; given up when they are wiped
+ * @handshake: they come from a handshake of this boot; constant
  * @users: one while the key is not dead, and one per burst in flight
  * @refs: one for the ring's list and one while there are @users
  * @state: changes forward only; lock: ring
@@ -99,6 +102,8 @@ struct omerta_key {
 	u32 local_id;
 	u32 remote_id;
 	struct omerta_keyring *ring;
+	struct omerta_fingerprint *used;
+	bool handshake;
 	refcount_t users;
 	refcount_t refs;
 	enum omerta_key_state state;
@@ -160,7 +165,7 @@ enum omerta_fresh {
 
 extern const struct rhashtable_params omerta_key_params;
 
-/* No key is installed while the machine's memory is being written out. */
+/* No key is installed while the machine goes to sleep, or its memory to disk. */
 extern bool omerta_keys_frozen;
 extern atomic_t omerta_keys_epoch;
 

@@ -10,6 +10,7 @@
 #include "compat.h"
 #include "control.h"
 #include "device.h"
+#include "fingerprint.h"
 #include "mb.h"
 #include "netlink_util.h"
 #include "record.h"
@@ -287,10 +288,12 @@ static int put_cpus(struct sk_buff *msg, const struct cpumask *cpus)
 
 static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun)
 {
+	struct omerta_fingerprint_usage usage;
 	struct net_device *dev = tun->dev;
 
 	lockdep_assert_held(&tun->lock);
 
+	omerta_fingerprint_usage(dev_net(dev), &usage);
 	if (nla_put_u32(msg, OMERTA_A_DEVICE_IFINDEX, dev->ifindex) ||
 	    nla_put_string(msg, OMERTA_A_DEVICE_IFNAME, dev->name) ||
 	    nla_put_u16(msg, OMERTA_A_DEVICE_LISTEN_PORT, tun->port) ||
@@ -313,6 +316,8 @@ static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun)
 			tun->control.source_rate) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_SHARE,
 			tun->control.share) ||
+	    nla_put_u32(msg, OMERTA_A_DEVICE_USED_SECRETS, usage.used) ||
+	    nla_put_u32(msg, OMERTA_A_DEVICE_USED_SECRETS_MAX, usage.max) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_EPOCH,
 			atomic_read(&omerta_keys_epoch)))
 		return -EMSGSIZE;

@@ -69,6 +69,7 @@ static int parse_key(const struct genl_info *info,
 			       atomic_read(&omerta_keys_epoch));
 	config->activation = u32_or(info, OMERTA_A_KEY_ACTIVATION,
 				    OMERTA_ACTIVATION_MANUAL);
+	config->handshake = attrs[OMERTA_A_KEY_HANDSHAKE];
 	parse_limits(info, &config->limits);
 	return 0;
 }
@@ -80,10 +81,9 @@ static void activated(struct omerta_peer *peer)
 	omerta_nl_flush(peer);
 }
 
-static int key_new(const struct genl_info *info, struct omerta_tunnel *tun,
-		   bool privileged)
+static int key_new(const struct genl_info *info, struct omerta_tunnel *tun)
 {
-	struct omerta_key_config config = { .privileged = privileged };
+	struct omerta_key_config config = {};
 	struct omerta_peer *peer;
 	int err;
 
@@ -111,8 +111,7 @@ int omerta_nl_key_new_doit(struct sk_buff *skb, struct genl_info *info)
 
 	err = omerta_nl_tunnel_get(info, &ref);
 	if (!err) {
-		err = key_new(info, ref.tun,
-			      netlink_capable(skb, CAP_NET_ADMIN));
+		err = key_new(info, ref.tun);
 		omerta_nl_tunnel_put(&ref);
 	}
 	wipe(info->attrs[OMERTA_A_KEY_RX_SECRET]);
@@ -226,6 +225,8 @@ static int fill_key(struct sk_buff *msg, const struct omerta_keyring *ring,
 		return -EMSGSIZE;
 	if (key->limit >= 0 &&
 	    nla_put_u32(msg, OMERTA_A_KEY_LIMIT, key->limit))
+		return -EMSGSIZE;
+	if (key->handshake && nla_put_flag(msg, OMERTA_A_KEY_HANDSHAKE))
 		return -EMSGSIZE;
 	if (key->confirmed && nla_put_flag(msg, OMERTA_A_KEY_CONFIRMED))
 		return -EMSGSIZE;

@@ -218,6 +218,17 @@ bool omerta_tenant_is_initial(const struct omerta_tenant *tenant)
 	return tenant == &initial;
 }
 
+/**
+ * omerta_tenant_owner_bound() - tell whether a tenant's owner is bound
+ * @tenant: the tenant
+ *
+ * Return: true if &omerta_bounds.owner holds for it.
+ */
+bool omerta_tenant_owner_bound(const struct omerta_tenant *tenant)
+{
+	return tenant->owner && !uid_eq(tenant->owner->uid, GLOBAL_ROOT_UID);
+}
+
 static bool fits(unsigned long charged, unsigned long amount, unsigned long bound)
 {
 	return charged <= bound && amount <= bound - charged;

@@ -52,6 +52,7 @@ struct omerta_tenant *omerta_tenant_get(struct net *net);
 void omerta_tenant_hold(struct omerta_tenant *tenant);
 void omerta_tenant_put(struct omerta_tenant *tenant);
 bool omerta_tenant_is_initial(const struct omerta_tenant *tenant);
+bool omerta_tenant_owner_bound(const struct omerta_tenant *tenant);
 int omerta_tenant_charge(struct omerta_tenant *tenant,
 			 enum omerta_resource resource, unsigned long amount,
 			 const struct omerta_bounds *bounds);

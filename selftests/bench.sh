@@ -163,8 +163,26 @@ test_cpu_hotplug() {
 	done
 }
 
+# loaded: whether the module is
+loaded() {
+	grep -q '^omerta_bench ' /proc/modules
+}
+
+# A look-up of the family loads nothing, whoever asks.
+test_not_loaded() {
+	modprobe -r omerta_bench
+	refused setpriv --reuid 65534 --regid 65534 --clear-groups omertactl bench run
+	refused loaded
+	refused omertactl bench run 2>"$DIR/errors"
+	grep 'omerta_bench' "$DIR/errors"
+	refused loaded
+	modprobe omerta_bench
+	loaded
+}
+
 TESTS=(test_chunks test_in_proportion test_dispatch test_split test_scaling test_refused
-	test_unprivileged test_interrupted test_long_round test_cpu_hotplug)
+	test_unprivileged test_interrupted test_long_round test_cpu_hotplug
+	test_not_loaded)
 
 modprobe omerta_bench || { echo "1..0 # SKIP no module omerta_bench"; exit 4; }
 # Others want to unload omerta.

@@ -324,13 +324,14 @@ test_time_limits() {
 	half_made
 	watch_events a
 	install_key a b soft-time 1 seal-time 2 open-time 10
+	install_key b a
 	await is retired key_state a b
 	saw 'key-soft omr0 2 4609 time' 'key-hard omr0 2 4609 time'
 	dies a b 10000 11500
 	await grep -q dead "$DIR/events"
 	saw 'key-soft omr0 2 4609 time' 'key-hard omr0 2 4609 time' 'key-dead omr0 2 4609 time'
 	# Records under it go unread.
-	install_key b a activate now
+	activate b a
 	await more_than 0 dev_stat a rx-drop-key-unknown
 	is 0 dev_stat a rx-packets
 }
@@ -381,6 +382,58 @@ test_silent_receiver() {
 	is "$((others + 2))" peer_stat a b tx-records
 }
 
+# swapped_key NS: the files of the other end of a's key
+swapped_key() {
+	on "$1" omertactl key add "${DEV:-omr0}" peer 2 local-id 5 remote-id 6 \
+		rx-key-file "$DIR/omr0-a-b.$GEN" tx-key-file "$DIR/omr0-b-a.$GEN"
+}
+
+# Secrets stay used after their time, too.
+test_once_only_in_time() {
+	make_both
+	GEN=2
+	install_key a b seal-time 1 open-time 1
+	await is dead key_state a b
+	refused install_key a b 2>"$DIR/err"
+	grep 'installed before' "$DIR/err"
+	on a omertactl peer del omr0 peer b
+	make_peer a b
+	refused install_key a b
+}
+
+# Keys of handshakes leave nothing behind, those by hand one entry each.
+test_used_secrets() {
+	local before
+
+	make_both
+	before=$(used_secrets a)
+	for _ in {1..50}; do
+		echo key-new ifname=str:omr0 peer-id=u32:2 local-id=u32:1 remote-id=u32:1 \
+			rx-secret=random:32 tx-secret=random:32 handshake=hex:
+		echo key-del ifname=str:omr0 peer-id=u32:2 local-id=u32:1
+	done | on a ./nl.py | refused grep -v '^0 '
+	is "$before" used_secrets a
+	GEN=2
+	install_key a b
+	is $((before + 1)) used_secrets a
+	on a omertactl link del omr0
+	make_dev a
+	is $((before + 1)) used_secrets a
+	# One of a handshake whose time is over can be installed again.
+	make_peer a b
+	for _ in 1 2; do
+		on a ./nl.py key-new ifname=str:omr0 peer-id=u32:2 local-id=u32:1 remote-id=u32:1 \
+			"rx-secret=hex:$(printf '%064d' 1)" "tx-secret=hex:$(printf '%064d' 2)" \
+			handshake=hex: seal-time=u32:1 open-time=u32:1
+		await is dead sh -c "ip netns exec omt-a omertactl -j key show omr0 | jq -r '.[-1].state'"
+	done
+}
+
+# used_secrets NS
+used_secrets() {
+	member "$(on "$1" omertactl -j link show omr0)" used-secrets
+}
+
 # Secrets are used once, whatever became of the key, the device or the namespace.
 test_once_only() {
 	make_both
@@ -399,6 +452,28 @@ test_once_only() {
 		rx-key-file "$DIR/omr0-b-a.1" tx-key-file "$DIR/omr0-a-b.1" 2>"$DIR/err"
 	grep 'installed before' "$DIR/err"
 	is 0 sh -c 'ip netns exec omt-x omertactl -j key show omr0 | jq length'
+	# Nor are the other end's files accepted, as they would count from 0 again.
+	GEN=3
+	install_key a b
+	on a omertactl link add omr1
+	on a omertactl peer add omr1 id 2
+	for DEV in omr0 omr1; do
+		refused swapped_key a 2>"$DIR/err"
+		grep 'is a tx-secret of this machine' "$DIR/err"
+	done
+	on a omertactl link del omr1
+	DEV=omr0
+	on a omertactl link del omr0
+	refused swapped_key x 2>"$DIR/err"
+	grep 'is a tx-secret of this machine' "$DIR/err"
+	make_dev a
+	make_peer a b
+	refused swapped_key a 2>"$DIR/err"
+	grep 'is a tx-secret of this machine' "$DIR/err"
+	# While a key lives in another namespace, the other end may be here.
+	GEN=4
+	install_key a b
+	swapped_key x
 	GEN=2
 	install_key b a activate on-first-record
 	on a ip link set omr0 up
@@ -431,6 +506,7 @@ TESTS=(
 	test_key_change test_late_key test_no_key test_full_stage test_stage_ends
 	test_tenants_stage test_owners_stage
 	test_record_limits test_byte_limit test_time_limits test_once_only
+	test_once_only_in_time test_used_secrets
 	test_confirmation test_keepalive test_silent_receiver test_hibernation
 )
 

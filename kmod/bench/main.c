@@ -496,4 +496,3 @@ module_exit(bench_exit);
 
 MODULE_DESCRIPTION("Measures omerta's ciphers and dispatch");
 MODULE_LICENSE("GPL");
-MODULE_ALIAS_GENL_FAMILY("omerta-bench");

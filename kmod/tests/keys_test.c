@@ -19,6 +19,8 @@
  * @events: what was told
  * @n_events: how many
  * @claims: secrets claimed less those released
+ * @detached: those of keys that died
+ * @retired: those that were wiped
  * @refuse: the error that a claim ends with
  */
 static struct fixture {
@@ -27,6 +29,8 @@ static struct fixture {
 	struct omerta_key_event events[MAX_EVENTS];
 	unsigned int n_events;
 	int claims;
+	int detached;
+	int retired;
 	int refuse;
 } fix;
 
@@ -37,16 +41,28 @@ void omerta_event_key(struct net_device *dev, const struct omerta_key_event *ev)
 		fix.events[fix.n_events++] = *ev;
 }
 
-int omerta_fingerprint_claim(const u8 *tx_secret, const u8 *rx_secret,
-			     bool privileged, struct netlink_ext_ack *extack)
+struct omerta_fingerprint *
+omerta_fingerprint_claim(const u8 *tx_secret, const u8 *rx_secret,
+			 struct net_device *dev, bool handshake,
+			 struct netlink_ext_ack *extack)
 {
 	fix.claims += !fix.refuse;
-	return fix.refuse;
+	return ERR_PTR(fix.refuse);
 }
 
-void omerta_fingerprint_release(const u8 *tx_secret, const u8 *rx_secret)
+void omerta_fingerprint_release(struct omerta_fingerprint *fp)
 {
 	fix.claims--;
+}
+
+void omerta_fingerprint_detach(struct omerta_fingerprint *fp)
+{
+	fix.detached++;
+}
+
+void omerta_fingerprint_retire(struct omerta_fingerprint *fp)
+{
+	fix.retired++;
 }
 
 static int keys_init(struct kunit *test)
@@ -540,7 +556,10 @@ static void secrets_wiped(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, wiped(user));
 	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
 	KUNIT_EXPECT_TRUE(test, !omerta_key_get(&fix.table, 1));
+	KUNIT_EXPECT_EQ(test, fix.detached, 1);
+	KUNIT_EXPECT_EQ(test, fix.retired, 0);
 	omerta_key_put(user);
+	KUNIT_EXPECT_EQ(test, fix.retired, 1);
 	key = key_of(test, 1);
 	KUNIT_EXPECT_TRUE(test, wiped(key));
 	expect_event(test, 0, OMERTA_CMD_KEY_DEAD_NTF, 1,

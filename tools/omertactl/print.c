@@ -309,6 +309,13 @@ static void show_device(const struct om_device *d)
 		if (rows[i].attr != OMERTA_A_DEVICE_FWMARK || d->fwmark)
 			show_field(rows[i].name, &om_device_object,
 				   rows[i].attr, d);
+	if (d->used_secrets) {
+		label("used keys");
+		printf("%" PRIu32 " of %" PRIu32 " remembered%s\n",
+		       d->used_secrets, d->used_secrets_max,
+		       d->used_secrets < d->used_secrets_max ? "" :
+		       "; no more keys can be installed by hand");
+	}
 }
 
 static void show_peer_traffic(const struct om_peer *p)
