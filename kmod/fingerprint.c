@@ -140,11 +140,14 @@ static int charge(struct omerta_fingerprint *fp, struct net_device *dev,
 	if (!err)
 		return 0;
 	if (omerta_tenant_is_initial(fp->tenant))
-		NL_SET_ERR_MSG(extack, "memory of used keys is full; raise module parameter key_memory");
+		NL_SET_ERR_MSG(extack,
+			       "memory of used keys is full; raise module parameter key_memory");
 	else if (err == -ENOSPC)
-		NL_SET_ERR_MSG(extack, "memory of used keys is full for this user namespace; use a key agent");
+		NL_SET_ERR_MSG(extack,
+			       "memory of used keys is full for this user namespace; use a key agent");
 	else
-		NL_SET_ERR_MSG(extack, "memory of used keys is full for this user's namespaces; use a key agent");
+		NL_SET_ERR_MSG(extack,
+			       "memory of used keys is full for this user's namespaces; use a key agent");
 	omerta_tenant_put(fp->tenant);
 	/* -ENOSPC is for a peer that has too many keys. */
 	return -EDQUOT;

@@ -74,7 +74,7 @@ static int parse_engine(const struct genl_info *info,
 }
 
 static void parse_control(struct nlattr **attrs,
-			struct omerta_device_config *config)
+			  struct omerta_device_config *config)
 {
 	struct nlattr *all = attrs[OMERTA_A_DEVICE_CONTROL_RATE];
 	struct nlattr *source = attrs[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE];
