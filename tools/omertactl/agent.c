@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "agent.h"
 
+#include "agent_peers.h"
 #include "keygen.h"
 
 #include <sodium.h>
@@ -8,9 +9,11 @@
 #include <string.h>
 
 /* A key id that was used */
-struct used {
+struct om_agent_used {
 	uint32_t id;
 	uint64_t at;
+	struct om_agent_used *next;	/* the next younger */
+	struct om_map_node node;
 };
 
 void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,
@@ -18,103 +21,66 @@ void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,
 {
 	agent->ops = ops;
 	agent->ctx = ctx;
-	agent->peer = NULL;
-	agent->peers = 0;
-	memset(&agent->ids, 0, sizeof(agent->ids));
+	om_agent_peers_init(agent);
+	OM_MAP_INIT(&agent->used, struct om_agent_used, node, id);
+	agent->oldest = NULL;
+	agent->youngest = &agent->oldest;
 	memset(agent->latest, 0, sizeof(agent->latest));
-	agent->second = 0;
-	agent->count = 0;
+}
+
+static void forget_oldest_id(struct om_agent *agent)
+{
+	struct om_agent_used *used = agent->oldest;
+
+	om_map_remove(&agent->used, &used->node);
+	agent->oldest = used->next;
+	if (!agent->oldest)
+		agent->youngest = &agent->oldest;
+	free(used);
 }
 
 void om_agent_free(struct om_agent *agent)
 {
-	sodium_free(agent->peer);
-	om_list_free(&agent->ids);
-	agent->peer = NULL;
-	agent->peers = 0;
+	om_agent_peers_free(agent);
+	while (agent->oldest)
+		forget_oldest_id(agent);
+	om_map_free(&agent->used);
 	sodium_memzero(&agent->host, sizeof(agent->host));
 }
 
-/* Peers are in guarded, locked memory, which is wiped when it is freed. */
-static void resize(struct om_agent *agent, size_t n)
-{
-	struct om_agent_peer *peer = NULL;
-	size_t keep = n < agent->peers ? n : agent->peers;
-
-	if (n) {
-		peer = sodium_allocarray(n, sizeof(*peer));
-		if (!peer)
-			abort();
-		memset(peer, 0, n * sizeof(*peer));
-		if (keep)
-			memcpy(peer, agent->peer, keep * sizeof(*peer));
-	}
-	sodium_free(agent->peer);
-	agent->peer = peer;
-	agent->peers = n;
-}
-
-struct om_agent_peer *om_agent_add(struct om_agent *agent, uint32_t id)
-{
-	struct om_agent_peer *peer;
-
-	resize(agent, agent->peers + 1);
-	peer = &agent->peer[agent->peers - 1];
-	peer->id = id;
-	return peer;
-}
-
-struct om_agent_peer *om_agent_find(struct om_agent *agent, uint32_t id)
-{
-	for (size_t i = 0; i < agent->peers; i++)
-		if (agent->peer[i].id == id)
-			return &agent->peer[i];
-	return NULL;
-}
-
-void om_agent_remove(struct om_agent *agent, uint32_t id)
-{
-	struct om_agent_peer *peer = om_agent_find(agent, id);
-
-	if (!peer)
-		return;
-	*peer = agent->peer[agent->peers - 1];
-	resize(agent, agent->peers - 1);
-}
-
-static struct om_agent_peer *find_public(struct om_agent *agent,
-					 const uint8_t *public)
-{
-	for (size_t i = 0; i < agent->peers; i++)
-		if (!sodium_memcmp(agent->peer[i].hs.public, public,
-				   OM_NOISE_KEY))
-			return &agent->peer[i];
-	return NULL;
-}
-
-/* At random, and none that was used lately: records under it may be on their way. */
+/*
+ * At random, and none that was used lately: records under it may be on their way. The
+ * memory has a bound. An id that it lost too early comes again by a chance of 1 in 2^32.
+ */
 static uint32_t new_id(struct om_agent *agent, uint64_t now)
 {
-	struct used *used;
-	size_t i, n = 0;
-	uint32_t id;
+	struct om_agent_used *used;
 
-	for (i = 0; i < agent->ids.n; i++) {
-		used = OM_AT(&agent->ids, struct used, i);
-		if (now - used->at < OM_AGENT_ID_MS)
-			*OM_AT(&agent->ids, struct used, n++) = *used;
-	}
-	agent->ids.n = n;
-	do {
-		id = randombytes_random();
-		for (i = 0; i < n; i++)
-			if (OM_AT(&agent->ids, struct used, i)->id == id)
-				break;
-	} while (!id || i < n);
-	used = om_list_add(&agent->ids, sizeof(*used));
-	used->id = id;
+	while (agent->oldest && (now - agent->oldest->at >= OM_AGENT_ID_MS ||
+				 agent->used.n >= OM_AGENT_IDS))
+		forget_oldest_id(agent);
+	used = calloc(1, sizeof(*used));
+	if (!used)
+		abort();
+	do
+		used->id = randombytes_random();
+	while (!used->id || om_map_find(&agent->used, &used->id));
 	used->at = now;
-	return id;
+	om_map_add(&agent->used, &used->node);
+	*agent->youngest = used;
+	agent->youngest = &used->next;
+	return used->id;
+}
+
+/* When something is to be done for a peer, UINT64_MAX for never */
+static uint64_t due(const struct om_agent_peer *peer)
+{
+	if (peer->tries)
+		return peer->retry_at < peer->give_up_at ? peer->retry_at :
+							   peer->give_up_at;
+	if (peer->wanted)
+		return peer->hold_until;
+	return peer->better_at ? peer->better_at : UINT64_MAX;
 }
 
 /*
@@ -122,33 +88,66 @@ static uint32_t new_id(struct om_agent *agent, uint64_t now)
  */
 
 /* Its answer would find nothing that belongs to it. */
-static void drop_sent(struct om_agent_peer *peer)
+static void drop_sent(struct om_agent *agent, struct om_agent_peer *peer)
 {
 	peer->sent = false;
+	om_agent_peers_sent(agent, peer, false);
 	om_hs_wipe(&peer->begun);
 }
 
-static void stop_trying(struct om_agent_peer *peer)
+static void stop_trying(struct om_agent *agent, struct om_agent_peer *peer)
 {
-	drop_sent(peer);
+	drop_sent(agent, peer);
 	peer->tries = 0;
 	peer->wanted = false;
 	peer->better_at = 0;
 }
 
-/* Greater than any before, whatever the clock does: the other end wants it so. */
-static bool next_time(struct om_agent *agent, uint8_t time[OM_HS_TIME])
+/* The next greater one */
+static void increment(uint8_t time[OM_HS_TIME])
 {
 	int i = OM_HS_TIME;
 
+	while (i && !++time[--i])
+		;
+}
+
+/* TAI64 reserves what has the first bit set. */
+static bool is_time(const uint8_t time[OM_HS_TIME])
+{
+	return !(time[0] & 0x80);
+}
+
+/* The last second of TAI64: what comes after it would soon be no time. */
+static bool is_last(const uint8_t time[OM_HS_TIME])
+{
+	static const uint8_t last[8] = { 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+	return memcmp(time, last, sizeof(last)) >= 0;
+}
+
+/*
+ * Greater than any before, whatever the clock does: the other end wants it so. To a peer
+ * that knows a later time of ours it is greater than that too, which changes nothing for
+ * the others.
+ */
+static bool next_time(struct om_agent *agent, struct om_agent_peer *peer,
+		      uint8_t time[OM_HS_TIME])
+{
 	agent->ops->clock(agent->ctx, time);
 	if (memcmp(time, agent->latest, OM_HS_TIME) <= 0) {
 		memcpy(time, agent->latest, OM_HS_TIME);
-		while (i && !++time[--i])
-			;
+		increment(time);
 	}
 	memcpy(agent->latest, time, OM_HS_TIME);
-	return agent->ops->remember(agent->ctx, NULL, time);
+	if (!agent->ops->remember(agent->ctx, NULL, time))
+		return false;
+	peer->raised = memcmp(time, peer->floor, OM_HS_TIME) <= 0;
+	if (peer->raised) {
+		increment(peer->floor);
+		memcpy(time, peer->floor, OM_HS_TIME);
+	}
+	return is_time(time);
 }
 
 static bool may_use(const struct om_agent_peer *peer, enum om_hs_mode mode)
@@ -189,24 +188,58 @@ static void see_mode(struct om_agent *agent, struct om_agent_peer *peer,
 	peer->vain = 0;
 }
 
-static void begin(struct om_agent *agent, struct om_agent_peer *peer,
-		  enum om_hs_mode mode, uint64_t now)
+/* A cookie may come for the latest message to a peer. */
+static void watch_cookies(struct om_agent *agent, struct om_agent_peer *peer)
 {
-	uint8_t time[OM_HS_TIME], msg[OM_HS_LEN_MAX];
+	om_agent_peers_hide_mac1(agent, peer);
+	om_agent_peers_show_mac1(agent, peer);
+}
+
+static void send_initiation(struct om_agent *agent, struct om_agent_peer *peer,
+			    enum om_hs_mode mode, uint64_t now)
+{
+	uint8_t msg[OM_HS_LEN_MAX];
 	size_t len;
 
-	drop_sent(peer);
-	peer->retry_at = now + OM_AGENT_RETRY_MS +
-			 randombytes_uniform(OM_AGENT_JITTER_MS);
-	if (!next_time(agent, time) ||
+	drop_sent(agent, peer);
+	if (!next_time(agent, peer, peer->sent_time) ||
 	    !agent->ops->epoch(agent->ctx, &peer->sent_epoch))
 		return;
 	peer->sent_id = new_id(agent, now);
-	len = om_hs_initiate(&peer->begun, mode, &agent->host, &peer->hs, time,
+	om_agent_peers_hide_mac1(agent, peer);
+	len = om_hs_initiate(&peer->begun, mode, &agent->host, &peer->hs, peer->sent_time,
 			     peer->sent_id, now, msg);
-	peer->sent = len && agent->ops->send_peer(agent->ctx, peer->id, msg, len);
+	if (len)
+		watch_cookies(agent, peer);
+	peer->sent = len && agent->ops->send_peer(agent->ctx, peer->id, peer->sent_id,
+						  msg, len);
+	if (peer->sent)
+		om_agent_peers_sent(agent, peer, true);
+	else
+		drop_sent(agent, peer);
+}
+
+static void begin(struct om_agent *agent, struct om_agent_peer *peer,
+		  enum om_hs_mode mode, uint64_t now)
+{
+	peer->retry_at = now + OM_AGENT_RETRY_MS +
+			 randombytes_uniform(OM_AGENT_JITTER_MS);
+	peer->cookie_again = false;
+	peer->time_again = false;
+	send_initiation(agent, peer, mode, now);
+}
+
+/* The same try with another message. @done: whether it was begun anew for this before */
+static void again(struct om_agent *agent, struct om_agent_peer *peer, bool *done,
+		  uint64_t now)
+{
+	if (*done)
+		return;
+	*done = true;
+	send_initiation(agent, peer, peer->begun.mode, now);
+	/* A try for ML-KEM alone is over without its initiation. */
 	if (!peer->sent)
-		drop_sent(peer);
+		peer->better_at = 0;
 }
 
 static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
@@ -215,6 +248,8 @@ static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
 	peer->better_at = 0;
 	peer->tries++;
 	peer->vain++;
+	if (om_agent_unanswered(peer))
+		agent->ops->unanswered(agent->ctx, peer);
 	begin(agent, peer, next_mode(peer), now);
 }
 
@@ -227,7 +262,7 @@ static void try_better(struct om_agent *agent, struct om_agent_peer *peer, uint6
 	if (!peer->sent && peer->kem == OM_KEM_ON)
 		begin(agent, peer, OM_HS_MLKEM, now);
 	else
-		drop_sent(peer);
+		drop_sent(agent, peer);
 	peer->better_at = peer->sent ? peer->retry_at : 0;
 }
 
@@ -273,7 +308,8 @@ static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
 	if (!may_use(peer, mode) ||
 	    !om_hs_read_response(&peer->begun, &peer->hs, msg, len, &keys))
 		return;
-	stop_trying(peer);
+	stop_trying(agent, peer);
+	peer->last = false;
 	if (!install(agent, peer, peer->sent_id, true, peer->sent_epoch, &keys))
 		return;
 	see_mode(agent, peer, mode);
@@ -282,33 +318,48 @@ static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
 		peer->better_at = now + OM_AGENT_HOLD_MS;
 }
 
-static void on_response(struct om_agent *agent, uint64_t now, const uint8_t *msg,
-			size_t len)
+static void tell_time(struct om_agent *agent, struct om_agent_peer *peer,
+		      enum om_agent_time news, uint64_t now)
 {
-	uint32_t id = om_hs_response_id(msg);
+	uint64_t *told = &peer->time_told[news];
 
-	for (size_t i = 0; i < agent->peers; i++) {
-		struct om_agent_peer *peer = &agent->peer[i];
+	if (*told && now - *told < OM_AGENT_TELL_MS)
+		return;
+	*told = now;
+	agent->ops->times(agent->ctx, peer->id, news);
+}
 
-		if (peer->sent && peer->sent_id == id) {
-			take_response(agent, peer, now, msg, len);
-			return;
-		}
+/*
+ * The peer knows a later time of ours: ours towards it go on from there. A time that is
+ * the initiation's own says that it was taken, by us or as a copy: the answer may be on
+ * its way.
+ */
+static void take_time(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now,
+		      const uint8_t *msg, size_t len)
+{
+	uint8_t time[OM_HS_TIME];
+
+	if (!may_use(peer, peer->begun.mode) ||
+	    !om_hs_read_time(&peer->begun, &peer->hs, msg, len, time) ||
+	    memcmp(time, peer->sent_time, OM_HS_TIME) <= 0)
+		return;
+	if (is_last(time)) {
+		if (!peer->last)
+			tell_time(agent, peer, OM_AGENT_TIME_LAST, now);
+		peer->last = true;
+		return;
 	}
+	if (!peer->raised)
+		tell_time(agent, peer, OM_AGENT_TIME_RAISED, now);
+	peer->raised = true;
+	if (memcmp(time, peer->floor, OM_HS_TIME) > 0)
+		memcpy(peer->floor, time, OM_HS_TIME);
+	again(agent, peer, &peer->time_again, now);
 }
 
 /*
  * As responder
  */
-
-static bool busy(struct om_agent *agent, uint64_t now)
-{
-	if (agent->second != now / 1000) {
-		agent->second = now / 1000;
-		agent->count = 0;
-	}
-	return ++agent->count > OM_AGENT_BUSY;
-}
 
 static void forget_offer(struct om_agent *agent, struct om_agent_peer *peer)
 {
@@ -344,10 +395,12 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 
 	if (!agent->ops->epoch(agent->ctx, &epoch))
 		return;
+	om_agent_peers_hide_mac1(agent, peer);
 	len = om_hs_respond(h, &peer->hs, offer, id, now, msg, &keys);
 	if (!len)
 		return;
-	stop_trying(peer);
+	watch_cookies(agent, peer);
+	stop_trying(agent, peer);
 	peer->hold_until = now + OM_AGENT_HOLD_MS;
 	forget_offer(agent, peer);
 	/* Before the other end can use it */
@@ -366,66 +419,119 @@ static void refuse(struct om_agent *agent, struct om_agent_peer *peer,
 	agent->ops->refused(agent->ctx, peer->id, mode);
 }
 
-static void on_initiation(struct om_agent *agent, uint64_t now,
-			  const struct om_agent_source *from,
-			  const uint8_t *msg, size_t len)
+/*
+ * A replay, or a peer whose clock was ahead. It is told the time that it has to pass, and
+ * nothing else changes. A peer that does not understand that stays locked out, which is
+ * told, since only a user can help.
+ */
+static void answer_old(struct om_agent *agent, struct om_agent_peer *peer,
+		       struct om_hs *h, const struct om_hs_offer *offer,
+		       uint64_t now, const struct om_agent_source *from)
+{
+	uint8_t msg[OM_HS_LEN_MAX];
+	size_t len;
+
+	if (now < peer->time_from || !may_use(peer, h->mode))
+		return;
+	peer->time_from = now + OM_AGENT_GAP_MS;
+	len = om_hs_answer_time(h, &peer->hs, offer, peer->latest, now, msg);
+	if (len)
+		agent->ops->send_source(agent->ctx, from, msg, len);
+	if (!peer->late_since) {
+		peer->late_since = now;
+		memcpy(peer->late, offer->time, OM_HS_TIME);
+	} else if (now - peer->late_since >= OM_AGENT_LATE_MS &&
+		   memcmp(offer->time, peer->late, OM_HS_TIME) > 0) {
+		tell_time(agent, peer, OM_AGENT_TIME_LATE, now);
+	}
+}
+
+static void read_initiation(struct om_agent *agent, uint64_t now,
+			    const struct om_agent_source *from, const uint8_t *msg,
+			    size_t len, struct om_hs *h)
 {
 	struct om_agent_peer *peer;
 	struct om_hs_offer offer;
-	struct om_hs h;
 
-	om_secret_lock(&h, sizeof(h));
-	if (!om_hs_read_initiation(&h, &agent->host, msg, len, &offer))
-		goto out;
-	peer = find_public(agent, offer.public);
-	if (!peer)
+	if (!om_hs_read_initiation(h, &agent->host, msg, len, &offer) ||
+	    !is_time(offer.time))
+		return;
+	peer = om_agent_find_public(agent, offer.public);
+	if (!peer) {
 		agent->ops->unknown(agent->ctx);
-	if (!peer || memcmp(offer.time, peer->latest, OM_HS_TIME) <= 0)
-		goto out;
-	if (!may_use(peer, h.mode)) {
-		refuse(agent, peer, h.mode, now);
-		goto out;
+		return;
 	}
+	if (memcmp(offer.time, peer->latest, OM_HS_TIME) <= 0) {
+		answer_old(agent, peer, h, &offer, now, from);
+		return;
+	}
+	if (!may_use(peer, h->mode)) {
+		refuse(agent, peer, h->mode, now);
+		return;
+	}
+	/*
+	 * No more than the gap allows of disk, keys and key ids for one peer. The dropped
+	 * time is not remembered: the message may come again and is taken then, which is
+	 * harmless, as it never was before.
+	 */
+	if (now < peer->take_from)
+		return;
+	peer->take_from = now + OM_AGENT_GAP_MS;
+	peer->late_since = 0;
 	memcpy(peer->latest, offer.time, OM_HS_TIME);
 	/* What is not remembered could be played again to whoever comes after us. */
 	if (agent->ops->remember(agent->ctx, offer.public, offer.time) &&
 	    !ours_counts(agent, peer))
-		answer(agent, peer, &h, &offer, now, from);
-out:
+		answer(agent, peer, h, &offer, now, from);
+	om_agent_peers_due(agent, peer, due(peer));
+}
+
+static void on_initiation(struct om_agent *agent, uint64_t now,
+			  const struct om_agent_source *from, const uint8_t *msg,
+			  size_t len)
+{
+	struct om_hs h;
+
+	om_secret_lock(&h, sizeof(h));
+	read_initiation(agent, now, from, msg, len, &h);
 	om_secret_wipe(&h, sizeof(h));
 }
 
+/*
+ * A cookie for our initiation: the other end's kernel is busy, and takes the next one,
+ * which comes at once. A cookie for a response is of use later.
+ */
 static void on_cookie(struct om_agent *agent, uint64_t now, const uint8_t *msg,
 		      size_t len)
 {
-	for (size_t i = 0; i < agent->peers; i++)
-		if (om_hs_take_cookie(&agent->peer[i].hs, now, msg, len))
-			return;
+	struct om_agent_peer *peer = NULL;
+
+	do
+		peer = om_agent_peers_find_mac1(agent, msg + 4, peer);
+	while (peer && !om_hs_take_cookie(&peer->hs, now, msg, len));
+	if (!peer)
+		return;
+	om_agent_peers_hide_mac1(agent, peer);
+	if (!peer->sent)
+		return;
+	again(agent, peer, &peer->cookie_again, now);
+	om_agent_peers_due(agent, peer, due(peer));
 }
 
-/* Whether a message's sender may have us work for it; else he may get a cookie. */
-static bool admit(struct om_agent *agent, uint64_t now,
-		  const struct om_agent_source *from, const uint8_t *msg,
-		  size_t len)
+/* To the initiation whose id is in clear: a response, or a time message */
+static void on_answer(struct om_agent *agent, uint64_t now, const uint8_t *msg,
+		      size_t len)
 {
-	uint8_t cookie[OM_HS_COOKIE_LEN];
-	size_t n;
+	struct om_agent_peer *peer =
+		om_agent_peers_find_sent(agent, om_hs_response_id(msg));
 
-	switch (om_hs_check(&agent->host, now, msg, len, from, sizeof(*from))) {
-	case OM_HS_NONE:
-		return false;
-	case OM_HS_KNOWS_US:
-		if (!busy(agent, now))
-			return true;
-		n = om_hs_make_cookie(&agent->host, now, msg, len, from,
-				      sizeof(*from), cookie);
-		agent->ops->send_source(agent->ctx, from, cookie, n);
-		return false;
-	case OM_HS_HAS_COOKIE:
-		busy(agent, now);
-		return true;
-	}
-	return false;
+	if (!peer)
+		return;
+	if (msg[3] == OM_HS_RESPONSE)
+		take_response(agent, peer, now, msg, len);
+	else
+		take_time(agent, peer, now, msg, len);
+	om_agent_peers_due(agent, peer, due(peer));
 }
 
 void om_agent_receive(struct om_agent *agent, uint64_t now,
@@ -434,16 +540,22 @@ void om_agent_receive(struct om_agent *agent, uint64_t now,
 {
 	if (!om_hs_length(msg, len))
 		return;
-	if (msg[3] == OM_HS_COOKIE) {
+	if (msg[3] == OM_HS_COOKIE)
 		on_cookie(agent, now, msg, len);
+	/* The kernel looks at mac1 already, an older one does not. */
+	else if (!om_hs_check(&agent->host, msg, len))
 		return;
-	}
-	if (!admit(agent, now, from, msg, len))
-		return;
-	if (msg[3] == OM_HS_INITIATION)
+	else if (msg[3] == OM_HS_INITIATION)
 		on_initiation(agent, now, from, msg, len);
 	else
-		on_response(agent, now, msg, len);
+		on_answer(agent, now, msg, len);
+}
+
+void om_agent_forget_time(struct om_agent_peer *peer)
+{
+	memset(peer->latest, 0, sizeof(peer->latest));
+	peer->late_since = 0;
+	peer->time_told[OM_AGENT_TIME_LATE] = 0;
 }
 
 /*
@@ -459,6 +571,7 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 		return;
 	if (event != OM_AGENT_KEY_CONFIRMED) {
 		want(agent, peer, now);
+		om_agent_peers_due(agent, peer, due(peer));
 		return;
 	}
 	for (int i = 0; i < OM_AGENT_OFFERED; i++) {
@@ -471,11 +584,10 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 	}
 }
 
-static uint64_t run_peer(struct om_agent *agent, struct om_agent_peer *peer,
-			 uint64_t now)
+static void run_peer(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
 {
 	if (peer->tries && now >= peer->give_up_at) {
-		stop_trying(peer);
+		stop_trying(agent, peer);
 		peer->vain = 0;
 	} else if (peer->tries && now >= peer->retry_at) {
 		initiate(agent, peer, now);
@@ -484,23 +596,16 @@ static uint64_t run_peer(struct om_agent *agent, struct om_agent_peer *peer,
 	} else if (peer->better_at && now >= peer->better_at) {
 		try_better(agent, peer, now);
 	}
-	if (peer->tries)
-		return peer->retry_at < peer->give_up_at ? peer->retry_at :
-							   peer->give_up_at;
-	if (peer->wanted)
-		return peer->hold_until;
-	return peer->better_at ? peer->better_at : UINT64_MAX;
 }
 
+/* What is done for a peer makes it due later than now. */
 uint64_t om_agent_run(struct om_agent *agent, uint64_t now)
 {
-	uint64_t next = UINT64_MAX;
+	struct om_agent_peer *peer;
 
-	for (size_t i = 0; i < agent->peers; i++) {
-		uint64_t due = run_peer(agent, &agent->peer[i], now);
-
-		if (due < next)
-			next = due;
+	while ((peer = om_agent_peers_first(agent)) && peer->due <= now) {
+		run_peer(agent, peer, now);
+		om_agent_peers_due(agent, peer, due(peer));
 	}
-	return next;
+	return peer ? peer->due : UINT64_MAX;
 }

@@ -10,6 +10,7 @@
 #define OM_AGENT_H
 
 #include "handshake.h"
+#include "map.h"
 
 /* A host tries again after so long, and random milliseconds up to the latter */
 #define OM_AGENT_RETRY_MS	5000
@@ -29,8 +30,17 @@
 #define OM_AGENT_OPEN_S		240
 /* That a peer's mode is refused is told once in so long. */
 #define OM_AGENT_TELL_MS	3600000
-/* Initiations a second, above which the agent wants cookies */
-#define OM_AGENT_BUSY		50
+/*
+ * Initiations of one peer closer than this to one that was taken are dropped, and so
+ * are answers to old ones.
+ */
+#define OM_AGENT_GAP_MS		20
+/* Old initiations over this time, without a taken one, are a peer that is locked out. */
+#define OM_AGENT_LATE_MS	30000
+/* At most so many used key ids are remembered. */
+#define OM_AGENT_IDS		65536
+/* Keys of a peer that the kernel takes */
+#define OM_AGENT_KEYS		8
 
 /* Where a datagram came from; to be answered there. Compared as bytes. */
 struct om_agent_source {
@@ -51,10 +61,20 @@ struct om_agent_key {
 	struct om_hs_keys keys;
 };
 
+/* News about the times in initiations */
+enum om_agent_time {
+	OM_AGENT_TIME_RAISED,	/* the peer knows a later time of ours than our clock */
+	OM_AGENT_TIME_LAST,	/* ... than which no later one can be sent */
+	OM_AGENT_TIME_LATE,	/* the peer's initiations stay older than its last one */
+	OM_AGENT_TIMES
+};
+
+struct om_agent_peer;
+
 struct om_agent_ops {
-	/* To a peer, wherever it is; false if that is not known */
-	bool (*send_peer)(void *ctx, uint32_t peer_id, const uint8_t *msg,
-			  size_t len);
+	/* An initiation to a peer, wherever it is; false if that is not known */
+	bool (*send_peer)(void *ctx, uint32_t peer_id, uint32_t local_id,
+			  const uint8_t *msg, size_t len);
 	void (*send_source)(void *ctx, const struct om_agent_source *to,
 			    const uint8_t *msg, size_t len);
 	bool (*install)(void *ctx, const struct om_agent_key *key);
@@ -73,6 +93,10 @@ struct om_agent_ops {
 	void (*refused)(void *ctx, uint32_t peer_id, enum om_hs_mode mode);
 	/* Keys with a peer that may have either mode are in another than before. */
 	void (*agreed)(void *ctx, uint32_t peer_id, enum om_hs_mode mode);
+	/* Once per change of state, and once in OM_AGENT_TELL_MS at most */
+	void (*times)(void *ctx, uint32_t peer_id, enum om_agent_time news);
+	/* Another try begins with a peer that does not answer. */
+	void (*unanswered)(void *ctx, struct om_agent_peer *peer);
 };
 
 /* Keys that were offered and are not confirmed: what is older is forgotten */
@@ -83,6 +107,15 @@ struct om_agent_offer {
 	enum om_hs_mode mode;
 };
 
+/* A key that the kernel was given; the caller's, which the agent does not look at */
+struct om_agent_known {
+	uint32_t local_id;
+	bool initiator;			/* active since it was installed */
+	bool used;			/* active once, or so it may be */
+	uint64_t at;			/* when it was installed, */
+	uint64_t used_at;		/* and when it became active, 0 for never */
+};
+
 struct om_agent_peer {
 	uint32_t id;
 	struct om_hs_peer hs;
@@ -91,30 +124,63 @@ struct om_agent_peer {
 	enum om_hs_mode mode;
 	uint64_t better_at;		/* when ML-KEM is tried after such without, or 0 */
 	uint64_t refused_at;		/* when a refusal was told, or 0 */
+
+	/* As responder */
 	uint8_t latest[OM_HS_TIME];	/* that it sent */
+	uint64_t take_from;		/* no initiation is taken before */
+	uint64_t time_from;		/* no time message is sent before */
+	uint64_t late_since;		/* first old initiation since one was taken, or 0 */
+	uint8_t late[OM_HS_TIME];	/* in that initiation */
+	struct om_agent_offer offered[OM_AGENT_OFFERED];	/* the younger last */
+
+	/* As initiator */
 	unsigned int tries;		/* initiations since a key was wanted, or 0 */
 	unsigned int vain;		/* and since one was agreed on */
 	struct om_hs begun;		/* while @sent */
 	bool sent;			/* the latest of them, to be answered */
+	bool cookie_again;		/* this try began anew for a cookie, */
+	bool time_again;		/* and for a time message */
 	uint32_t sent_id;
 	int64_t sent_epoch;		/* before it was made */
+	uint8_t sent_time[OM_HS_TIME];
+	uint8_t floor[OM_HS_TIME];	/* times sent to it are greater */
+	bool raised;			/* @floor is ahead of our own time */
+	bool last;			/* no greater time is left */
+	uint64_t time_told[OM_AGENT_TIMES];	/* when each was told, or 0 */
 	uint64_t retry_at;
 	uint64_t give_up_at;
 	bool wanted;			/* a key, once @hold_until is over */
 	uint64_t hold_until;
-	struct om_agent_offer offered[OM_AGENT_OFFERED];	/* the younger last */
+
+	/* The caller's */
+	struct om_agent_known known[OM_AGENT_KEYS];	/* the oldest first */
+	unsigned int knowns;
+	uint64_t asked_at;		/* for its name's address, or 0 */
+	uint64_t seen;			/* number of the latest reading that had it, */
+	uint64_t active;		/* and that which had an active key of it */
+
+	/* Where it is found */
+	struct om_agent_block *block;
+	struct om_agent_peer *next, **prev;	/* in the list of all, or free */
+	struct om_map_node by_id, by_public;
+	struct om_map_node by_sent;		/* by @sent_id, while @sent */
+	struct om_map_node by_mac1;		/* while a cookie may come */
+	size_t place;				/* in the heap, from 1; 0 for none */
+	uint64_t due;
 };
 
 struct om_agent {
 	struct om_hs_host host;
 	const struct om_agent_ops *ops;
 	void *ctx;
-	struct om_agent_peer *peer;
+	struct om_agent_peer *first;
 	size_t peers;
-	struct om_list ids;		/* that were used, see agent.c */
+	struct om_agent_block *room;	/* blocks with free peers in them */
+	struct om_map by_id, by_public, by_sent, by_mac1;
+	struct om_list heap;		/* of peers, that which is due first on top */
+	struct om_map used;		/* key ids, see agent.c */
+	struct om_agent_used *oldest, **youngest;
 	uint8_t latest[OM_HS_TIME];	/* that we sent */
-	uint64_t second;		/* initiations in this one */
-	unsigned int count;
 };
 
 /* What the kernel tells of a peer */
@@ -129,10 +195,17 @@ void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,
 		   void *ctx);
 void om_agent_free(struct om_agent *agent);
 
-/* A peer, its hs.public, hs.psk and kem set by the caller; pointers to others move. */
-struct om_agent_peer *om_agent_add(struct om_agent *agent, uint32_t id);
+/* A new peer; its hs.psk and kem are set by the caller. It stays where it is. */
+struct om_agent_peer *om_agent_add(struct om_agent *agent, uint32_t id,
+				   const uint8_t *public);
+/* Not from within the agent's calls; nothing if there is no such peer */
 void om_agent_remove(struct om_agent *agent, uint32_t id);
-struct om_agent_peer *om_agent_find(struct om_agent *agent, uint32_t id);
+void om_agent_remove_all(struct om_agent *agent);
+struct om_agent_peer *om_agent_find(const struct om_agent *agent, uint32_t id);
+struct om_agent_peer *om_agent_find_public(const struct om_agent *agent,
+					   const uint8_t *public);
+/* Take whatever time the peer sends next. */
+void om_agent_forget_time(struct om_agent_peer *peer);
 
 /* Whether it does not answer, in whatever mode */
 bool om_agent_unanswered(const struct om_agent_peer *peer);
@@ -142,7 +215,7 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 void om_agent_receive(struct om_agent *agent, uint64_t now,
 		      const struct om_agent_source *from, const uint8_t *msg,
 		      size_t len);
-/* Do what is due. Returns when to be called next, UINT64_MAX for never. */
+/* Do what is due. Return when to be called next, UINT64_MAX for never. */
 uint64_t om_agent_run(struct om_agent *agent, uint64_t now);
 
 #endif

@@ -7,6 +7,7 @@
 #include "notify.h"
 #include "sandbox.h"
 #include "sync.h"
+#include "times_forget.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +24,6 @@
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
-
-#define STATE_DIR	"/var/lib/omerta"
 
 /* Peers of the kernel are looked for no sooner than this after the last time */
 #define ADOPT_MS	1000
@@ -49,6 +48,8 @@ static void note(struct om_daemon *d)
 {
 	uint64_t now = now_ms();
 
+	if (!d->err.text[0])
+		return;
 	if (!strcmp(d->told, d->err.text) && now - d->told_at < 60000)
 		return;
 	snprintf(d->told, sizeof(d->told), "%s", d->err.text);
@@ -70,9 +71,14 @@ static void send_to(struct om_daemon *d, struct om_control *c, const uint8_t *ms
 		note(d);
 }
 
-static bool send_peer(void *ctx, uint32_t peer_id, const uint8_t *msg, size_t len)
+/* The kernel lets answers in by the id, which the message has sealed. */
+static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
+		      const uint8_t *msg, size_t len)
 {
-	struct om_control c = { 0 };
+	struct om_control c = {
+		.has = OM_BIT(OMERTA_A_CONTROL_LOCAL_ID),
+		.local_id = local_id,
+	};
 	struct om_daemon *d = ctx;
 	struct om_peer peer;
 
@@ -104,53 +110,10 @@ static void send_source(void *ctx, const struct om_agent_source *to,
 static bool install(void *ctx, const struct om_agent_key *key)
 {
 	struct om_daemon *d = ctx;
-	struct om_key req = {
-		.has = OM_BIT(OMERTA_A_KEY_IFNAME) |
-		       OM_BIT(OMERTA_A_KEY_PEER_ID) |
-		       OM_BIT(OMERTA_A_KEY_LOCAL_ID) |
-		       OM_BIT(OMERTA_A_KEY_REMOTE_ID) |
-		       OM_BIT(OMERTA_A_KEY_RX_SECRET) |
-		       OM_BIT(OMERTA_A_KEY_TX_SECRET) |
-		       OM_BIT(OMERTA_A_KEY_ACTIVATION) |
-		       OM_BIT(OMERTA_A_KEY_SEAL_TIME) |
-		       OM_BIT(OMERTA_A_KEY_OPEN_TIME) |
-		       OM_BIT(OMERTA_A_KEY_SOFT_TIME),
-		.peer_id = key->peer_id,
-		.local_id = key->local_id,
-		.remote_id = key->keys.remote_id,
-		.activation = key->initiator ? OMERTA_ACTIVATION_NOW :
-					       OMERTA_ACTIVATION_ON_FIRST_RECORD,
-		.seal_time = OM_AGENT_SEAL_S,
-		.open_time = OM_AGENT_OPEN_S,
-		.soft_time = key->soft_s,
-	};
-	struct om_peer peer;
-	int rc;
 
-	if (!om_peers_get(d, key->peer_id, &peer))
-		return false;
-	om_secret_lock(&req, sizeof(req));
-	if (key->epoch >= 0) {
-		req.has |= OM_BIT(OMERTA_A_KEY_EPOCH);
-		req.epoch = (uint32_t)key->epoch;
-	}
-	strncpy(req.ifname, d->ifname, sizeof(req.ifname) - 1);
-	memcpy(req.rx_secret, key->keys.rx, sizeof(req.rx_secret));
-	memcpy(req.tx_secret, key->keys.tx, sizeof(req.tx_secret));
-	rc = om_nl_do(d->nl, OMERTA_CMD_KEY_NEW, &om_key_object, &req, &d->err);
-	/* Keys were changed often lately. */
-	if (rc && d->err.sys == ENOSPC && om_peers_drop_key(d, key->peer_id))
-		rc = om_nl_do(d->nl, OMERTA_CMD_KEY_NEW, &om_key_object, &req,
-			      &d->err);
-	om_secret_wipe(&req, sizeof(req));
-	if (rc) {
-		note(d);
-		return false;
-	}
-	/* The peer may have become another in between. */
-	if (om_peers_get(d, key->peer_id, &peer))
+	if (om_peers_install(d, key))
 		return true;
-	om_peers_delete_key(d, key->peer_id, key->local_id);
+	note(d);
 	return false;
 }
 
@@ -174,11 +137,7 @@ static bool epoch(void *ctx, int64_t *epoch)
 
 static void forget(void *ctx, uint32_t peer_id, uint32_t local_id)
 {
-	struct om_daemon *d = ctx;
-
-	/* It may be gone already. */
-	if (om_peers_forget_key(d, peer_id, local_id) && d->err.sys != ENOENT)
-		note(d);
+	om_peers_forget_key(ctx, peer_id, local_id);
 }
 
 /* TAI64N, but for the leap seconds, and too coarse to tell clocks by it */
@@ -244,6 +203,35 @@ static void agreed(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
 	om_complain(err.text);
 }
 
+static void tell_times(void *ctx, uint32_t peer_id, enum om_agent_time news)
+{
+	struct om_daemon *d = ctx;
+	struct om_err err;
+
+	switch (news) {
+	case OM_AGENT_TIME_RAISED:
+		om_err(&err, OM_OK,
+		       "peer %" PRIu32 " knows a later time of this host than its clock has: handshakes with this peer go on from there",
+		       peer_id);
+		break;
+	case OM_AGENT_TIME_LAST:
+		om_err(&err, OM_OK,
+		       "peer %" PRIu32 " knows a time of this host than which none is later: it gives that up by omertactl times forget, on its host",
+		       peer_id);
+		break;
+	default:
+		om_err(&err, OM_OK,
+		       "initiations of peer %" PRIu32 " stay older than its last one: if its clock was ahead once, omertactl times forget %s peer %" PRIu32,
+		       peer_id, d->ifname, peer_id);
+	}
+	om_complain(err.text);
+}
+
+static void unanswered(void *ctx, struct om_agent_peer *peer)
+{
+	om_peers_ask(ctx, peer, now_ms());
+}
+
 static const struct om_agent_ops ops = {
 	.send_peer = send_peer,
 	.send_source = send_source,
@@ -255,6 +243,8 @@ static const struct om_agent_ops ops = {
 	.unknown = unknown,
 	.refused = refused,
 	.agreed = agreed,
+	.times = tell_times,
+	.unanswered = unanswered,
 };
 
 /*
@@ -268,7 +258,6 @@ static void on_control(const struct om_control *c, void *arg)
 
 	if (!c->endpoint_addr.len || c->local_addr.len != c->endpoint_addr.len)
 		return;
-	/* With its padding: cookies are made of all its bytes. */
 	memset(&from, 0, sizeof(from));
 	from.port = c->endpoint_port;
 	from.scope = c->endpoint_scope;
@@ -284,14 +273,16 @@ static void on_key(struct om_daemon *d, uint8_t cmd, const struct om_key *key)
 	bool idle = (key->has & OM_BIT(OMERTA_A_KEY_LIMIT)) &&
 		    key->limit == OMERTA_KEY_LIMIT_TIME;
 
-	if (!om_agent_find(d->agent, key->peer_id))
-		d->adopt = true;
+	if (cmd == OMERTA_CMD_KEY_CONFIRMED_NTF)
+		om_peers_key_used(d, key->peer_id, key->local_id);
 	if (cmd == OMERTA_CMD_KEY_SOFT_NTF)
 		event = OM_AGENT_KEY_SOFT;
 	else if (cmd == OMERTA_CMD_KEY_CONFIRMED_NTF)
 		event = OM_AGENT_KEY_CONFIRMED;
 	else if (cmd != OMERTA_CMD_KEY_NEEDED_NTF && idle)
 		return;		/* It was in vain; traffic will ask again. */
+	if (!om_agent_find(d->agent, key->peer_id))
+		om_peers_look(d, key->peer_id, event != OM_AGENT_KEY_CONFIRMED);
 	om_agent_tell(d->agent, now_ms(), key->peer_id, event, key->local_id);
 }
 
@@ -320,6 +311,7 @@ static int read_events(struct om_daemon *d, struct om_err *err)
 	bool lost;
 	int rc = om_nl_events_read(d->events, on_event, d, &lost, err);
 
+	d->lost |= lost;
 	d->adopt |= lost;
 	return rc;
 }
@@ -334,9 +326,14 @@ static void reload(struct om_daemon *d)
 
 static void rekey(struct om_daemon *d)
 {
-	for (size_t i = 0; i < d->agent->peers; i++)
-		om_agent_tell(d->agent, now_ms(), d->agent->peer[i].id,
-			      OM_AGENT_KEY_SOFT, 0);
+	for (const struct om_agent_peer *p = d->agent->first; p; p = p->next)
+		om_agent_tell(d->agent, now_ms(), p->id, OM_AGENT_KEY_SOFT, 0);
+}
+
+static void forget_time(struct om_daemon *d)
+{
+	if (om_peers_forget_time(d))
+		note(d);
 }
 
 static int read_signal(struct om_daemon *d, struct om_err *err)
@@ -349,6 +346,8 @@ static int read_signal(struct om_daemon *d, struct om_err *err)
 		reload(d);
 	else if (info.ssi_signo == SIGUSR1)
 		rekey(d);
+	else if (info.ssi_signo == OM_TIMES_SIGNAL)
+		forget_time(d);
 	else
 		d->end = true;
 	return OM_OK;
@@ -378,7 +377,7 @@ static void adopt(struct om_daemon *d)
 	uint64_t begun = now_ms(), end;
 
 	d->adopt = false;
-	if (om_peers_adopt(d)) {
+	if (om_peers_adopt(d) || om_peers_bind(d)) {
 		note(d);
 		d->adopt = true;
 		d->end |= d->err.sys == ENODEV;
@@ -405,6 +404,11 @@ static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err
 		errno = 0;
 	if (!rc && d->adopt && now_ms() >= d->adopt_at)
 		adopt(d);
+	/* Which keys are in use is known once all events are read. */
+	if (!rc && d->doomed.n)
+		rc = read_events(d, err);
+	if (!rc && om_peers_tidy(d))
+		note(d);
 	return rc;
 }
 
@@ -422,7 +426,6 @@ static int loop(struct om_daemon *d, struct om_err *err)
 
 	while (!d->end) {
 		next = om_agent_run(d->agent, now_ms());
-		om_peers_ask(d, now_ms());
 		if (d->adopt && next > d->adopt_at)
 			next = d->adopt_at;
 		p[RESOLVER].fd = d->resolver.fd;
@@ -451,6 +454,7 @@ static int open_signals(struct om_daemon *d, struct om_err *err)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, OM_TIMES_SIGNAL);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	d->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	d->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -464,7 +468,7 @@ static int enter_sandbox(const char **dir, struct om_err *err)
 {
 	*dir = getenv("STATE_DIRECTORY");
 	if (!*dir) {
-		*dir = STATE_DIR;
+		*dir = OM_STATE_DIR;
 		if (mkdir(*dir, 0700) && errno != EEXIST)
 			return om_err_sys(err, errno, "\"%s\"", *dir);
 	}
@@ -473,18 +477,17 @@ static int enter_sandbox(const char **dir, struct om_err *err)
 
 static int open_times(struct om_daemon *d, const char *dir, struct om_err *err)
 {
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s.times", dir, d->ifname);
-	d->times = om_times_open(path, err);
+	snprintf(d->times_path, sizeof(d->times_path), "%s/%s.times", dir, d->ifname);
+	d->times = om_times_open(d->times_path, err);
 	return d->times ? OM_OK : OM_SYSTEM;
 }
 
 static int open_sockets(struct om_daemon *d, struct om_err *err)
 {
-	d->control = om_nl_control_open(d->ifname, err);
+	d->control = om_nl_control_open(d->ifname, d->agent->host.pair.public, err);
 	if (!d->control) {
-		if (err->sys == EOPNOTSUPP)
+		/* It has no such request, or not with a public key. */
+		if (err->sys == EOPNOTSUPP || err->sys == EINVAL)
 			om_err_append(err, " (the omerta module is older than this omertactl)");
 		return OM_SYSTEM;
 	}
@@ -535,6 +538,7 @@ static void tear_down(struct om_daemon *d)
 	om_nl_control_close(d->control);
 	om_nl_free(d->nl);
 	om_times_close(d->times);
+	om_peers_end(d);
 	om_config_free(&d->conf);
 	om_resolver_stop(&d->resolver);
 	if (d->signals >= 0)

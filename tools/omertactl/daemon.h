@@ -5,6 +5,9 @@
 
 #include "base.h"
 
+/* Where files of times are, unless $STATE_DIRECTORY says so */
+#define OM_STATE_DIR	"/var/lib/omerta"
+
 struct om_daemon_options {
 	const char *ifname;
 	const char *config;		/* a file's name */

@@ -4,12 +4,23 @@
 #include "keygen.h"
 #include "state.h"
 #include "sync.h"
+#include "times_forget.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* Names of those that do not answer are looked up so often. */
+/* The name of a peer that does not answer is looked up so often. */
 #define LOOK_UP_MS		15000
+/* Peers to look at one by one; more are read all together. */
+#define STALE_MAX		256
+
+/* Where the file says something about a peer */
+struct om_conf_peer {
+	uint8_t public[OM_NOISE_KEY];
+	struct om_map_node node;
+};
 
 static int read_config(struct om_daemon *d, enum om_config_flags flags,
 		       struct om_config *conf, struct om_err *err)
@@ -33,41 +44,72 @@ static bool set_host(struct om_agent *agent, const uint8_t *private_key)
 	return om_hs_host_init(&agent->host);
 }
 
+static void forget_index(struct om_daemon *d)
+{
+	om_map_free(&d->conf_of);
+	free(d->conf_peer);
+	d->conf_peer = NULL;
+}
+
+/* The file's peers by their public keys */
+static void index_config(struct om_daemon *d)
+{
+	size_t n = d->conf.peers.n;
+
+	forget_index(d);
+	OM_MAP_INIT(&d->conf_of, struct om_conf_peer, node, public);
+	d->conf_peer = calloc(n ? n : 1, sizeof(*d->conf_peer));
+	if (!d->conf_peer)
+		abort();
+	for (size_t i = 0; i < n; i++) {
+		memcpy(d->conf_peer[i].public,
+		       OM_AT(&d->conf.peers, struct om_peer, i)->public_key,
+		       OM_NOISE_KEY);
+		om_map_add(&d->conf_of, &d->conf_peer[i].node);
+	}
+}
+
+/* What the file says of a peer, or NULL */
+static const struct om_peer_conf *conf_of(const struct om_daemon *d,
+					  const uint8_t *public)
+{
+	const struct om_conf_peer *p = OM_MAP_ENTRY(om_map_find(&d->conf_of, public),
+						    struct om_conf_peer, node);
+
+	return p ? OM_AT(&d->conf.peer_conf, struct om_peer_conf, p - d->conf_peer) :
+		   NULL;
+}
+
 int om_peers_read_config(struct om_daemon *d, struct om_err *err)
 {
 	int rc = read_config(d, OM_CONFIG_NO_NAMES, &d->conf, err);
 
 	if (!rc && !set_host(d->agent, d->conf.host.private_key))
 		rc = om_err(err, OM_USAGE, "\"%s\": not a private key", d->config);
+	if (!rc)
+		index_config(d);
 	return rc;
 }
 
-/* What the file says of a peer, or NULL */
-static const struct om_peer_conf *conf_of(const struct om_config *conf,
-					  const uint8_t *public)
+void om_peers_end(struct om_daemon *d)
 {
-	for (size_t i = 0; i < conf->peers.n; i++)
-		if (om_key_equal(OM_AT(&conf->peers, struct om_peer, i)->public_key,
-				 public))
-			return OM_AT(&conf->peer_conf, struct om_peer_conf, i);
-	return NULL;
+	forget_index(d);
+	om_list_free(&d->stale);
+	om_list_free(&d->doomed);
 }
 
-static const struct om_peer *find_peer(const struct om_state *state, uint32_t id)
+static uint64_t boot_ms(void)
 {
-	for (size_t i = 0; i < state->peers.n; i++) {
-		const struct om_peer *peer = OM_AT(&state->peers, struct om_peer, i);
+	struct timespec ts;
 
-		if (peer->id == id)
-			return peer;
-	}
-	return NULL;
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
 /* What of it only the file knows */
 static void configure(struct om_daemon *d, struct om_agent_peer *peer)
 {
-	const struct om_peer_conf *c = conf_of(&d->conf, peer->hs.public);
+	const struct om_peer_conf *c = conf_of(d, peer->hs.public);
 
 	if (c && c->psk)
 		memcpy(peer->hs.psk, c->psk, sizeof(peer->hs.psk));
@@ -76,103 +118,177 @@ static void configure(struct om_daemon *d, struct om_agent_peer *peer)
 	peer->kem = c ? c->kem : OM_KEM_OFF;
 }
 
-static void drop_peers(struct om_daemon *d, const struct om_state *state)
+/* Take a peer as the kernel has it. NULL if it has no public key: it is not for us. */
+static struct om_agent_peer *adopt_peer(struct om_daemon *d, const struct om_peer *peer)
 {
-	for (size_t i = d->agent->peers; i-- > 0;) {
-		const struct om_agent_peer *old = &d->agent->peer[i];
-		const struct om_peer *peer = find_peer(state, old->id);
-
-		if (!peer || !om_key_equal(peer->public_key, old->hs.public))
-			om_agent_remove(d->agent, old->id);
-	}
-}
-
-static void add_peers(struct om_daemon *d, const struct om_state *state)
-{
+	struct om_agent_peer *a = om_agent_find(d->agent, peer->id);
 	uint8_t key[OM_NOISE_KEY];
 
-	for (size_t i = 0; i < state->peers.n; i++) {
-		const struct om_peer *peer = OM_AT(&state->peers, struct om_peer, i);
-		struct om_agent_peer *a = om_agent_find(d->agent, peer->id);
-
-		if (!a && !om_key_is_zero(peer->public_key)) {
-			a = om_agent_add(d->agent, peer->id);
-			memcpy(a->hs.public, peer->public_key, OM_NOISE_KEY);
-			om_times_key(d->agent->host.pair.public, peer->public_key,
-				     key);
-			om_times_get(d->times, key, a->latest);
-			om_hs_peer_init(&a->hs);
-		}
-		if (a)
-			configure(d, a);
+	if (a && !om_key_equal(peer->public_key, a->hs.public)) {
+		om_agent_remove(d->agent, peer->id);
+		a = NULL;
 	}
+	if (!a && !om_key_is_zero(peer->public_key)) {
+		a = om_agent_add(d->agent, peer->id, peer->public_key);
+		om_times_key(d->agent->host.pair.public, peer->public_key, key);
+		om_times_get(d->times, key, a->latest);
+	}
+	if (a)
+		configure(d, a);
+	return a;
 }
 
-static const struct om_key *active_key(const struct om_state *state, uint32_t id)
-{
-	for (size_t i = 0; i < state->keys.n; i++) {
-		const struct om_key *key = OM_AT(&state->keys, struct om_key, i);
+/*
+ * The keys that a peer has, in the order of their installs: the kernel can only be asked
+ * for those of all peers.
+ */
 
-		if (key->peer_id == id && key->state == OMERTA_KEY_STATE_ACTIVE)
-			return key;
-	}
+static struct om_agent_known *find_known(struct om_agent_peer *peer, uint32_t local_id)
+{
+	for (unsigned int i = 0; i < peer->knowns; i++)
+		if (peer->known[i].local_id == local_id)
+			return &peer->known[i];
 	return NULL;
 }
 
-/* Events that came before us: what they asked for is done now. */
-static void catch_up(struct om_daemon *d, const struct om_state *state,
-		     uint64_t now)
+static void drop_known(struct om_agent_peer *peer, struct om_agent_known *known)
 {
-	for (size_t i = 0; i < d->agent->peers; i++) {
-		uint32_t id = d->agent->peer[i].id;
-		const struct om_peer *peer = find_peer(state, id);
-		const struct om_key *key = active_key(state, id);
+	size_t after = (size_t)(&peer->known[peer->knowns--] - (known + 1));
 
-		if (key ? key->age >= OM_AGENT_SOFT_S * 1000 :
-			  peer->keepalive && peer->endpoint_addr.len)
-			om_agent_tell(d->agent, now, id,
-				      key ? OM_AGENT_KEY_SOFT :
-					    OM_AGENT_KEY_NEEDED, 0);
+	memmove(known, known + 1, after * sizeof(*known));
+}
+
+static void add_known(struct om_agent_peer *peer, const struct om_agent_known *known)
+{
+	unsigned int i;
+
+	/* The kernel has no more, so the oldest is gone. */
+	if (peer->knowns == OM_AGENT_KEYS)
+		drop_known(peer, &peer->known[0]);
+	for (i = peer->knowns++; i && peer->known[i - 1].at > known->at; i--)
+		peer->known[i] = peer->known[i - 1];
+	peer->known[i] = *known;
+}
+
+static void adopt_keys(struct om_daemon *d, const struct om_state *state, uint64_t now)
+{
+	for (size_t i = 0; i < state->keys.n; i++) {
+		const struct om_key *key = OM_AT(&state->keys, struct om_key, i);
+		struct om_agent_peer *a = om_agent_find(d->agent, key->peer_id);
+		bool active = key->state == OMERTA_KEY_STATE_ACTIVE;
+
+		if (!a)
+			continue;
+		add_known(a, &(struct om_agent_known){
+			.local_id = key->local_id,
+			.used = key->state != OMERTA_KEY_STATE_INSTALLED,
+			.at = now - key->age,
+			.used_at = active ? now : 0,
+		});
+		if (!active)
+			continue;
+		a->active = d->readings;
+		if (key->age >= OM_AGENT_SOFT_S * 1000)
+			om_agent_tell(d->agent, now, a->id, OM_AGENT_KEY_SOFT, 0);
+	}
+}
+
+/* All peers are read. Events that came before us: what they asked for is done now. */
+static void adopt_state(struct om_daemon *d, const struct om_state *state)
+{
+	struct om_agent_peer *a, *next;
+	uint64_t now = boot_ms();
+
+	d->readings++;
+	for (size_t i = 0; i < state->peers.n; i++) {
+		a = adopt_peer(d, OM_AT(&state->peers, struct om_peer, i));
+		if (!a)
+			continue;
+		a->seen = d->readings;
+		a->knowns = 0;
+	}
+	for (a = d->agent->first; a; a = next) {
+		next = a->next;
+		if (a->seen != d->readings)
+			om_agent_remove(d->agent, a->id);
+	}
+	adopt_keys(d, state, now);
+	for (size_t i = 0; i < state->peers.n; i++) {
+		const struct om_peer *peer = OM_AT(&state->peers, struct om_peer, i);
+
+		a = om_agent_find(d->agent, peer->id);
+		if (a && a->active != d->readings && peer->keepalive &&
+		    peer->endpoint_addr.len)
+			om_agent_tell(d->agent, now, a->id, OM_AGENT_KEY_NEEDED, 0);
 	}
 }
 
 int om_peers_adopt(struct om_daemon *d)
 {
 	struct om_state state;
-	struct timespec ts;
-	uint64_t now;
 	int rc = om_state_load(d->nl, d->ifname, OM_PEERS | OM_KEYS, &state,
 			       &d->err);
 
 	if (rc)
 		return rc;
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	now = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 	om_times_get(d->times, d->agent->host.pair.public, d->agent->latest);
-	drop_peers(d, &state);
-	add_peers(d, &state);
-	catch_up(d, &state, now);
+	adopt_state(d, &state);
 	om_state_free(&state);
+	d->stale.n = 0;
+	d->lost = false;
 	return OM_OK;
+}
+
+void om_peers_look(struct om_daemon *d, uint32_t id, bool wanted)
+{
+	if (d->stale.n >= STALE_MAX) {
+		d->adopt = true;
+		return;
+	}
+	*(struct om_stale_peer *)om_list_add(&d->stale, sizeof(struct om_stale_peer)) =
+		(struct om_stale_peer){ id, wanted };
+}
+
+static int get_peer(struct om_daemon *d, uint32_t id, struct om_peer *peer)
+{
+	struct om_peer ref;
+	int rc;
+
+	om_peer_ref(&ref, d->ifname, id);
+	rc = om_nl_get(d->nl, OMERTA_CMD_PEER_GET, &om_peer_object, &ref, peer,
+		       &d->err);
+	if (!rc)
+		om_list_free(&peer->allowed_ips);
+	return rc;
+}
+
+static void look(struct om_daemon *d, const struct om_stale_peer *stale)
+{
+	struct om_peer peer;
+
+	if (get_peer(d, stale->id, &peer)) {
+		/* Any other error shows again when all are read. */
+		if (d->err.sys == ENOENT)
+			om_agent_remove(d->agent, stale->id);
+		else
+			d->adopt = true;
+	} else if (adopt_peer(d, &peer) && stale->wanted) {
+		om_agent_tell(d->agent, boot_ms(), stale->id, OM_AGENT_KEY_NEEDED, 0);
+	}
 }
 
 bool om_peers_get(struct om_daemon *d, uint32_t id, struct om_peer *peer)
 {
 	const struct om_agent_peer *known = om_agent_find(d->agent, id);
-	struct om_peer ref;
 
-	om_peer_ref(&ref, d->ifname, id);
-	if (known && !om_nl_get(d->nl, OMERTA_CMD_PEER_GET, &om_peer_object, &ref,
-				peer, &d->err)) {
-		om_list_free(&peer->allowed_ips);
-		if (om_key_equal(peer->public_key, known->hs.public))
-			return true;
-	}
-	d->adopt = true;
+	if (known && !get_peer(d, id, peer) &&
+	    om_key_equal(peer->public_key, known->hs.public))
+		return true;
+	om_peers_look(d, id, false);
 	return false;
 }
 
-int om_peers_delete_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
+static int delete_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
 {
 	struct om_key ref = {
 		.has = OM_BIT(OMERTA_A_KEY_IFNAME) |
@@ -186,44 +302,166 @@ int om_peers_delete_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id
 	return om_nl_do(d->nl, OMERTA_CMD_KEY_DEL, &om_key_object, &ref, &d->err);
 }
 
-int om_peers_forget_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
+/* The key that is active, as far as we know: which became so last */
+static const struct om_agent_known *latest_used(const struct om_agent_peer *peer)
 {
-	struct om_state state;
-	int rc = om_state_load(d->nl, d->ifname, OM_KEYS, &state, &d->err);
+	const struct om_agent_known *found = NULL;
 
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < state.keys.n && !rc; i++) {
-		const struct om_key *key = OM_AT(&state.keys, struct om_key, i);
+	for (unsigned int i = 0; i < peer->knowns; i++)
+		if (peer->known[i].used_at && (!found ||
+					       peer->known[i].used_at >= found->used_at))
+			found = &peer->known[i];
+	return found;
+}
 
-		/* The event that tells of its use may have been lost. */
-		if (key->peer_id == peer_id && key->local_id == local_id &&
-		    key->state == OMERTA_KEY_STATE_INSTALLED)
-			rc = om_peers_delete_key(d, peer_id, local_id);
+/* An event about an older key may come after the install of ours, which is active. */
+static const struct om_agent_known *latest_own(const struct om_agent_peer *peer)
+{
+	for (unsigned int i = peer->knowns; i-- > 0;)
+		if (peer->known[i].initiator)
+			return &peer->known[i];
+	return NULL;
+}
+
+/* Delete the oldest key of a peer that is not active. */
+static bool make_space(struct om_daemon *d, struct om_agent_peer *peer)
+{
+	for (unsigned int i = 0; i < peer->knowns;) {
+		struct om_agent_known *known = &peer->known[i];
+		int rc;
+
+		if (known == latest_used(peer) || known == latest_own(peer)) {
+			i++;
+			continue;
+		}
+		rc = delete_key(d, peer->id, known->local_id);
+		if (rc && d->err.sys != ENOENT)
+			return false;
+		drop_known(peer, known);
+		if (!rc)
+			return true;
 	}
-	om_state_free(&state);
+	/* The peer has keys that others installed. */
+	d->adopt = true;
+	return false;
+}
+
+/* EDQUOT is something else: the memory of used secrets is full, where no deletion helps. */
+static int new_key(struct om_daemon *d, const struct om_key *req, uint32_t peer_id)
+{
+	struct om_agent_peer *peer = om_agent_find(d->agent, peer_id);
+	int rc = om_nl_do(d->nl, OMERTA_CMD_KEY_NEW, &om_key_object, req, &d->err);
+
+	if (rc && d->err.sys == ENOSPC && peer && make_space(d, peer))
+		rc = om_nl_do(d->nl, OMERTA_CMD_KEY_NEW, &om_key_object, req, &d->err);
 	return rc;
 }
 
-bool om_peers_drop_key(struct om_daemon *d, uint32_t peer_id)
+bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key)
 {
-	const struct om_key *oldest = NULL;
-	struct om_state state;
-	bool dropped;
+	struct om_key req = {
+		.has = OM_BIT(OMERTA_A_KEY_IFNAME) |
+		       OM_BIT(OMERTA_A_KEY_PEER_ID) |
+		       OM_BIT(OMERTA_A_KEY_LOCAL_ID) |
+		       OM_BIT(OMERTA_A_KEY_REMOTE_ID) |
+		       OM_BIT(OMERTA_A_KEY_RX_SECRET) |
+		       OM_BIT(OMERTA_A_KEY_TX_SECRET) |
+		       OM_BIT(OMERTA_A_KEY_ACTIVATION) |
+		       OM_BIT(OMERTA_A_KEY_SEAL_TIME) |
+		       OM_BIT(OMERTA_A_KEY_OPEN_TIME) |
+		       OM_BIT(OMERTA_A_KEY_SOFT_TIME) |
+		       OM_BIT(OMERTA_A_KEY_HANDSHAKE),
+		.peer_id = key->peer_id,
+		.local_id = key->local_id,
+		.remote_id = key->keys.remote_id,
+		.activation = key->initiator ? OMERTA_ACTIVATION_NOW :
+					       OMERTA_ACTIVATION_ON_FIRST_RECORD,
+		.seal_time = OM_AGENT_SEAL_S,
+		.open_time = OM_AGENT_OPEN_S,
+		.soft_time = key->soft_s,
+		.handshake = 1,
+	};
+	uint64_t now = boot_ms();
+	struct om_peer peer;
+	int rc;
 
-	if (om_state_load(d->nl, d->ifname, OM_KEYS, &state, &d->err))
+	if (!om_peers_get(d, key->peer_id, &peer)) {
+		d->err.text[0] = '\0';
 		return false;
-	for (size_t i = 0; i < state.keys.n; i++) {
-		const struct om_key *key = OM_AT(&state.keys, struct om_key, i);
-
-		if (key->peer_id == peer_id &&
-		    key->state != OMERTA_KEY_STATE_ACTIVE &&
-		    (!oldest || key->age > oldest->age))
-			oldest = key;
 	}
-	dropped = oldest && !om_peers_delete_key(d, peer_id, oldest->local_id);
-	om_state_free(&state);
-	return dropped;
+	om_secret_lock(&req, sizeof(req));
+	if (key->epoch >= 0) {
+		req.has |= OM_BIT(OMERTA_A_KEY_EPOCH);
+		req.epoch = (uint32_t)key->epoch;
+	}
+	strncpy(req.ifname, d->ifname, sizeof(req.ifname) - 1);
+	memcpy(req.rx_secret, key->keys.rx, sizeof(req.rx_secret));
+	memcpy(req.tx_secret, key->keys.tx, sizeof(req.tx_secret));
+	rc = new_key(d, &req, key->peer_id);
+	om_secret_wipe(&req, sizeof(req));
+	if (rc)
+		return false;
+	/* The peer may have become another in between. */
+	if (!om_peers_get(d, key->peer_id, &peer)) {
+		delete_key(d, key->peer_id, key->local_id);
+		d->err.text[0] = '\0';
+		return false;
+	}
+	add_known(om_agent_find(d->agent, key->peer_id), &(struct om_agent_known){
+		.local_id = key->local_id,
+		.initiator = key->initiator,
+		.used = key->initiator,
+		.at = now,
+		.used_at = key->initiator ? now : 0,
+	});
+	return true;
+}
+
+void om_peers_key_used(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
+{
+	struct om_agent_peer *peer = om_agent_find(d->agent, peer_id);
+	struct om_agent_known *known = peer ? find_known(peer, local_id) : NULL;
+
+	if (!known || known->used)
+		return;
+	known->used = true;
+	known->used_at = boot_ms();
+}
+
+void om_peers_forget_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
+{
+	*(struct om_doomed_key *)om_list_add(&d->doomed, sizeof(struct om_doomed_key)) =
+		(struct om_doomed_key){ peer_id, local_id };
+}
+
+/* False after an error other than that it is gone */
+static bool forget(struct om_daemon *d, const struct om_doomed_key *doomed)
+{
+	struct om_agent_peer *peer = om_agent_find(d->agent, doomed->peer_id);
+	struct om_agent_known *known = peer ? find_known(peer, doomed->local_id) : NULL;
+	int rc;
+
+	if (!known || known->used)
+		return true;
+	rc = delete_key(d, peer->id, known->local_id);
+	drop_known(peer, known);
+	return !rc || d->err.sys == ENOENT;
+}
+
+bool om_peers_tidy(struct om_daemon *d)
+{
+	bool ok = true;
+
+	for (size_t i = 0; i < d->stale.n; i++)
+		look(d, OM_AT(&d->stale, struct om_stale_peer, i));
+	d->stale.n = 0;
+	/* The event that tells of a key's use may have been lost. */
+	if (d->lost)
+		return false;
+	for (size_t i = 0; i < d->doomed.n && ok; i++)
+		ok = forget(d, OM_AT(&d->doomed, struct om_doomed_key, i));
+	d->doomed.n = 0;
+	return !ok;
 }
 
 static int sync_kernel(struct om_daemon *d, struct om_config *conf)
@@ -262,30 +500,60 @@ int om_peers_reload(struct om_daemon *d)
 	}
 	/* With another key we are somebody else, to whom nobody has answered. */
 	if (!om_key_equal(conf.host.private_key, d->conf.host.private_key)) {
-		while (d->agent->peers)
-			om_agent_remove(d->agent, d->agent->peer[0].id);
+		om_agent_remove_all(d->agent);
 		if (!set_host(d->agent, conf.host.private_key))
 			rc = om_err(&d->err, OM_USAGE,
 				    "\"%s\": not a private key", d->config);
+		d->rebind = true;
 	}
 	om_config_free(&d->conf);
 	d->conf = conf;
-	return rc ? rc : om_peers_adopt(d);
+	index_config(d);
+	if (!rc)
+		rc = om_peers_adopt(d);
+	return rc ? rc : om_peers_bind(d);
 }
 
-void om_peers_ask(struct om_daemon *d, uint64_t now)
+int om_peers_bind(struct om_daemon *d)
 {
-	if (now - d->asked_at < LOOK_UP_MS)
-		return;
-	for (size_t i = 0; i < d->agent->peers; i++) {
-		const struct om_agent_peer *peer = &d->agent->peer[i];
-		const struct om_peer_conf *c = conf_of(&d->conf, peer->hs.public);
+	int rc = OM_OK;
 
-		if (!om_agent_unanswered(peer) || !c || !*c->endpoint)
-			continue;
-		om_resolver_ask(&d->resolver, c->endpoint);
-		d->asked_at = now;
-	}
+	if (d->rebind)
+		rc = om_nl_control_rebind(d->control, d->agent->host.pair.public,
+					  &d->err);
+	d->rebind = rc;
+	/* It is tried again then. */
+	d->adopt |= d->rebind;
+	return rc;
+}
+
+int om_peers_forget_time(struct om_daemon *d)
+{
+	uint8_t public[OM_NOISE_KEY], key[OM_NOISE_KEY];
+	struct om_agent_peer *peer;
+	int rc = om_times_forget_asked(d->times_path, public, &d->err);
+
+	if (rc)
+		return rc;
+	om_times_key(d->agent->host.pair.public, public, key);
+	rc = om_times_forget(d->times, key, &d->err);
+	if (rc)
+		return rc;
+	peer = om_agent_find_public(d->agent, public);
+	if (peer)
+		om_agent_forget_time(peer);
+	om_times_forget_done(d->times_path);
+	return OM_OK;
+}
+
+void om_peers_ask(struct om_daemon *d, struct om_agent_peer *peer, uint64_t now)
+{
+	const struct om_peer_conf *c = conf_of(d, peer->hs.public);
+
+	if (!c || !*c->endpoint || (peer->asked_at && now - peer->asked_at < LOOK_UP_MS))
+		return;
+	peer->asked_at = now;
+	om_resolver_ask(&d->resolver, peer->id, c->endpoint);
 }
 
 /* A peer whose name means another address now */
@@ -309,20 +577,20 @@ static void move_peer(struct om_daemon *d, const struct om_agent_peer *peer,
 
 void om_peers_resolved(struct om_daemon *d)
 {
+	const struct om_agent_peer *peer;
+	const struct om_peer_conf *c;
 	struct om_resolver_answer a;
 
 	while (om_resolver_answer(&d->resolver, &a)) {
 		if (!a.found || (a.peer.endpoint_addr.len != 4 &&
 				 a.peer.endpoint_addr.len != 16))
 			continue;
-		for (size_t i = 0; i < d->agent->peers; i++) {
-			const struct om_agent_peer *peer = &d->agent->peer[i];
-			const struct om_peer_conf *c =
-				conf_of(&d->conf, peer->hs.public);
-
-			if (om_agent_unanswered(peer) && c &&
-			    !strcmp(c->endpoint, a.endpoint))
-				move_peer(d, peer, &a.peer);
-		}
+		peer = om_agent_find(d->agent, a.id);
+		if (!peer || !om_agent_unanswered(peer))
+			continue;
+		/* The file may be another since it was asked. */
+		c = conf_of(d, peer->hs.public);
+		if (c && !strcmp(c->endpoint, a.endpoint))
+			move_peer(d, peer, &a.peer);
 	}
 }

@@ -5,9 +5,12 @@
 
 #include "agent.h"
 #include "config.h"
+#include "map.h"
 #include "nl.h"
 #include "resolver.h"
 #include "times.h"
+
+#include <limits.h>
 
 struct om_daemon {
 	const char *ifname;
@@ -17,38 +20,72 @@ struct om_daemon {
 	struct om_nl_events *events;
 	struct om_resolver resolver;
 	struct om_times *times;
+	char times_path[PATH_MAX];
 	struct om_agent *agent;		/* in guarded memory */
 	struct om_config conf;
+	struct om_map conf_of;		/* its peers, by their public keys */
+	struct om_conf_peer *conf_peer;
 	int signals;
 	int timer;
 	bool end;
 	bool adopt;			/* the kernel may have other peers now */
+	bool lost;			/* events, so keys may be used of which we know nothing */
+	bool rebind;			/* the kernel does not know our public key yet */
 	uint64_t adopt_at;		/* not before */
-	uint64_t asked_at;		/* for names */
+	uint64_t readings;		/* of all peers */
+	struct om_list stale;		/* of struct om_stale_peer */
+	struct om_list doomed;		/* of struct om_doomed_key */
 	struct om_err err;		/* of what does not end the agent */
 	char told[sizeof(((struct om_err *)0)->text)];
 	uint64_t told_at;
 };
 
+/* A peer that the kernel has, or had, and we know otherwise or not at all */
+struct om_stale_peer {
+	uint32_t id;
+	bool wanted;			/* a key of it */
+};
+
+/* A key that was offered and is to go, unless the other end has used it */
+struct om_doomed_key {
+	uint32_t peer_id;
+	uint32_t local_id;
+};
+
 /* The file for the first time */
 int om_peers_read_config(struct om_daemon *d, struct om_err *err);
+/* Frees what this and the other calls made, not the agent. */
+void om_peers_end(struct om_daemon *d);
 /* Take the peers that the kernel has. Errors of this and the others are in d->err. */
 int om_peers_adopt(struct om_daemon *d);
+/* Look at a peer again, once nothing else is being done. @wanted: a key of it */
+void om_peers_look(struct om_daemon *d, uint32_t id, bool wanted);
 /*
  * A peer as the kernel has it now, without its prefixes; false if it is not there, or
  * its id is another's meanwhile, whose keys must not be mixed up.
  */
 bool om_peers_get(struct om_daemon *d, uint32_t id, struct om_peer *peer);
-/* Delete a key that was offered, unless the other end has used it. */
-int om_peers_forget_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id);
-/* Delete a key, or that which a peer is the least likely to use any more. */
-int om_peers_delete_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id);
-bool om_peers_drop_key(struct om_daemon *d, uint32_t peer_id);
+/*
+ * Install a key, in the place of an old one if the peer has too many. False: it is not
+ * there, for an error if there is a text in d->err
+ */
+bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key);
+/* The other end has used a key. */
+void om_peers_key_used(struct om_daemon *d, uint32_t peer_id, uint32_t local_id);
+/* Delete a key that was offered, unless the other end has used it: see om_peers_tidy(). */
+void om_peers_forget_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id);
+/* What was put off until all events are read. True: an error is in d->err. */
+bool om_peers_tidy(struct om_daemon *d);
 /* The file again: the kernel's device and peers become what it says. */
 int om_peers_reload(struct om_daemon *d);
+/* The kernel is told of another public key of ours. */
+int om_peers_bind(struct om_daemon *d);
 
-/* Have the names looked up of those that do not answer. */
-void om_peers_ask(struct om_daemon *d, uint64_t now);
+/* Give up the time of the peer that "omertactl times forget" names. */
+int om_peers_forget_time(struct om_daemon *d);
+
+/* Have the name of a peer that does not answer looked up. */
+void om_peers_ask(struct om_daemon *d, struct om_agent_peer *peer, uint64_t now);
 void om_peers_resolved(struct om_daemon *d);
 
 #endif

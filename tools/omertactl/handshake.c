@@ -19,6 +19,8 @@ _Static_assert(8 + COOKIE_NONCE + OM_HS_MAC +
 	       "cookie");
 _Static_assert(OM_HS_RESPONSE_LEN <= OM_HS_INITIATION_LEN &&
 	       OM_HS_RESPONSE_LEN_MLKEM <= OM_HS_INITIATION_LEN_MLKEM &&
+	       OM_HS_TIME_MSG_LEN <= OM_HS_INITIATION_LEN &&
+	       OM_HS_TIME_MSG_LEN_MLKEM <= OM_HS_INITIATION_LEN_MLKEM &&
 	       OM_HS_COOKIE_LEN <= OM_HS_RESPONSE_LEN,
 	       "no reply is longer than its cause");
 _Static_assert(OM_KEM_SECRET == 32 && OM_NOISE_KEY == 32, "HMAC's keys");
@@ -51,6 +53,11 @@ static const size_t response_len[OM_HS_MODES] = {
 	[OM_HS_MLKEM] = OM_HS_RESPONSE_LEN_MLKEM,
 };
 
+static const size_t time_len[OM_HS_MODES] = {
+	[OM_HS_CLASSIC] = OM_HS_TIME_MSG_LEN,
+	[OM_HS_MLKEM] = OM_HS_TIME_MSG_LEN_MLKEM,
+};
+
 size_t om_hs_length(const uint8_t *msg, size_t len)
 {
 	bool ok = false;
@@ -67,6 +74,9 @@ size_t om_hs_length(const uint8_t *msg, size_t len)
 	case OM_HS_RESPONSE:
 		/* In the mode of what it answers */
 		ok = len == OM_HS_RESPONSE_LEN || len == OM_HS_RESPONSE_LEN_MLKEM;
+		break;
+	case OM_HS_TIME_MSG:
+		ok = len == OM_HS_TIME_MSG_LEN || len == OM_HS_TIME_MSG_LEN_MLKEM;
 		break;
 	case OM_HS_COOKIE:
 		ok = len == OM_HS_COOKIE_LEN;
@@ -97,7 +107,6 @@ static void set_labels(struct om_hs_labels *labels, const uint8_t *public)
 
 bool om_hs_host_init(struct om_hs_host *host)
 {
-	host->secret_at = 0;
 	if (!om_noise_public(&host->pair))
 		return false;
 	set_labels(&host->labels, host->pair.public);
@@ -126,7 +135,8 @@ static void mac(const uint8_t *key, size_t key_len, const void *data, size_t len
 }
 
 /* Both macs of a message to a peer, at its end */
-static void finish(struct om_hs_peer *peer, uint64_t now, uint8_t *msg, size_t len)
+static void put_macs(const struct om_hs_peer *peer, uint64_t now, uint8_t *msg,
+		     size_t len)
 {
 	uint8_t *mac1 = msg + len - 2 * OM_HS_MAC, *mac2 = mac1 + OM_HS_MAC;
 
@@ -135,69 +145,31 @@ static void finish(struct om_hs_peer *peer, uint64_t now, uint8_t *msg, size_t l
 		mac(peer->cookie, OM_HS_MAC, msg, len - OM_HS_MAC, mac2);
 	else
 		memset(mac2, 0, OM_HS_MAC);
-	memcpy(peer->mac1, mac1, OM_HS_MAC);
+}
+
+/* ... which may be answered by a cookie */
+static void finish(struct om_hs_peer *peer, uint64_t now, uint8_t *msg, size_t len)
+{
+	put_macs(peer, now, msg, len);
+	memcpy(peer->mac1, msg + len - 2 * OM_HS_MAC, OM_HS_MAC);
 	peer->asked = true;
 }
 
-static void make_secret(struct om_hs_host *host, uint64_t now)
+bool om_hs_check(const struct om_hs_host *host, const uint8_t *msg, size_t len)
 {
-	if (host->secret_at && now - host->secret_at < OM_HS_COOKIE_MS)
-		return;
-	randombytes_buf(host->secret, sizeof(host->secret));
-	host->secret_at = now;
-}
-
-enum om_hs_proof om_hs_check(struct om_hs_host *host, uint64_t now,
-			     const uint8_t *msg, size_t len,
-			     const void *source, size_t source_len)
-{
-	uint8_t wanted[OM_HS_MAC], cookie[OM_HS_MAC];
-	const uint8_t *mac1, *mac2;
-	enum om_hs_proof proof;
+	uint8_t wanted[OM_HS_MAC];
 
 	if (len < 2 * OM_HS_MAC)
-		return OM_HS_NONE;
-	mac1 = msg + len - 2 * OM_HS_MAC;
-	mac2 = mac1 + OM_HS_MAC;
-	mac(host->labels.mac1, 32, msg, len - 2 * OM_HS_MAC, wanted);
-	if (sodium_memcmp(wanted, mac1, OM_HS_MAC))
-		return OM_HS_NONE;
-	if (sodium_is_zero(mac2, OM_HS_MAC))
-		return OM_HS_KNOWS_US;
-	make_secret(host, now);
-	mac(host->secret, sizeof(host->secret), source, source_len, cookie);
-	mac(cookie, OM_HS_MAC, msg, len - OM_HS_MAC, wanted);
-	proof = sodium_memcmp(wanted, mac2, OM_HS_MAC) ? OM_HS_KNOWS_US :
-							 OM_HS_HAS_COOKIE;
-	sodium_memzero(cookie, sizeof(cookie));
-	sodium_memzero(wanted, sizeof(wanted));
-	return proof;
+		return false;
+	len -= 2 * OM_HS_MAC;
+	mac(host->labels.mac1, 32, msg, len, wanted);
+	return !sodium_memcmp(wanted, msg + len, OM_HS_MAC);
 }
 
 /*
  * Cookies. Four bytes of the cause's mac1 stand where others have an index: the
  * receiver sees at once whether it may be his.
  */
-
-size_t om_hs_make_cookie(struct om_hs_host *host, uint64_t now,
-			 const uint8_t *cause, size_t len, const void *source,
-			 size_t source_len, uint8_t *out)
-{
-	const uint8_t *mac1 = cause + len - 2 * OM_HS_MAC;
-	uint8_t *nonce = out + 8, cookie[OM_HS_MAC];
-
-	make_secret(host, now);
-	mac(host->secret, sizeof(host->secret), source, source_len, cookie);
-	put_header(out, OM_HS_COOKIE);
-	memcpy(out + 4, mac1, 4);
-	randombytes_buf(nonce, COOKIE_NONCE);
-	crypto_aead_xchacha20poly1305_ietf_encrypt(nonce + COOKIE_NONCE, NULL,
-						   cookie, sizeof(cookie), mac1,
-						   OM_HS_MAC, NULL, nonce,
-						   host->labels.cookie);
-	sodium_memzero(cookie, sizeof(cookie));
-	return OM_HS_COOKIE_LEN;
-}
 
 bool om_hs_take_cookie(struct om_hs_peer *peer, uint64_t now,
 		       const uint8_t *msg, size_t len)
@@ -366,21 +338,32 @@ static size_t noise_offset(enum om_hs_mode mode)
 	return 8 + (mode == OM_HS_MLKEM ? OM_KEM_TEXT : 0);
 }
 
+/* The responder's message up to its macs; false if a key is no key. It has @n bytes. */
+static bool write_answer(struct om_hs *h, const struct om_hs_peer *peer, uint8_t type,
+			 const struct om_hs_offer *offer, const uint8_t *payload,
+			 size_t n, uint8_t *out)
+{
+	uint8_t psk[OM_NOISE_KEY];
+	bool ok;
+
+	put_header(out, type);
+	put32(out + 4, offer->key_id);
+	ok = encapsulate(h, peer->psk, out + 8, psk) &&
+	     om_noise_write_2(&h->noise, psk, payload, n, out + noise_offset(h->mode));
+	sodium_memzero(psk, sizeof(psk));
+	return ok;
+}
+
 size_t om_hs_respond(struct om_hs *h, struct om_hs_peer *peer,
 		     const struct om_hs_offer *offer, uint32_t key_id,
 		     uint64_t now, uint8_t *out, struct om_hs_keys *keys)
 {
 	size_t len = response_len[h->mode];
-	uint8_t payload[4], psk[OM_NOISE_KEY];
+	uint8_t payload[4];
 	bool ok;
 
-	put_header(out, OM_HS_RESPONSE);
-	put32(out + 4, offer->key_id);
 	put32(payload, key_id);
-	ok = encapsulate(h, peer->psk, out + 8, psk) &&
-	     om_noise_write_2(&h->noise, psk, payload, sizeof(payload),
-			      out + noise_offset(h->mode));
-	sodium_memzero(psk, sizeof(psk));
+	ok = write_answer(h, peer, OM_HS_RESPONSE, offer, payload, sizeof(payload), out);
 	if (ok) {
 		om_noise_split(&h->noise, keys->rx, keys->tx);
 		keys->remote_id = offer->key_id;
@@ -390,34 +373,76 @@ size_t om_hs_respond(struct om_hs *h, struct om_hs_peer *peer,
 	return ok ? len : 0;
 }
 
+size_t om_hs_answer_time(struct om_hs *h, const struct om_hs_peer *peer,
+			 const struct om_hs_offer *offer, const uint8_t *latest,
+			 uint64_t now, uint8_t *out)
+{
+	size_t len = time_len[h->mode];
+	bool ok = write_answer(h, peer, OM_HS_TIME_MSG, offer, latest, OM_HS_TIME, out);
+
+	if (ok)
+		put_macs(peer, now, out, len);
+	om_hs_wipe(h);
+	return ok ? len : 0;
+}
+
 uint32_t om_hs_response_id(const uint8_t *msg)
 {
 	return get32(msg + 4);
+}
+
+/*
+ * The payload of a message of the responder, and the handshake after it in @copy, which
+ * is the caller's to wipe: anyone who saw the initiation can send what looks like its
+ * answer, so the handshake itself stays what it was.
+ */
+static bool read_answer(const struct om_hs *h, const struct om_hs_peer *peer,
+			const uint8_t *msg, struct om_noise *copy, uint8_t *payload,
+			size_t n)
+{
+	uint8_t psk[OM_NOISE_KEY];
+	bool ok;
+
+	*copy = h->noise;
+	ok = decapsulate(h, peer->psk, msg + 8, psk) &&
+	     om_noise_read_2(copy, psk, msg + noise_offset(h->mode), OM_NOISE_2 + n,
+			     payload);
+	sodium_memzero(psk, sizeof(psk));
+	return ok;
 }
 
 bool om_hs_read_response(struct om_hs *h, const struct om_hs_peer *peer,
 			 const uint8_t *msg, size_t len,
 			 struct om_hs_keys *keys)
 {
-	uint8_t payload[4], psk[OM_NOISE_KEY];
 	struct om_noise copy;
+	uint8_t payload[4];
 	bool ok;
 
-	if (len != response_len[h->mode])
+	if (len != response_len[h->mode] || msg[3] != OM_HS_RESPONSE)
 		return false;
-	/* Anyone who saw the initiation can send what looks like its answer. */
 	om_secret_lock(&copy, sizeof(copy));
-	copy = h->noise;
-	ok = decapsulate(h, peer->psk, msg + 8, psk) &&
-	     om_noise_read_2(&copy, psk, msg + noise_offset(h->mode),
-			     OM_NOISE_2 + sizeof(payload), payload) &&
+	ok = read_answer(h, peer, msg, &copy, payload, sizeof(payload)) &&
 	     get32(payload);
 	if (ok) {
 		om_noise_split(&copy, keys->tx, keys->rx);
 		keys->remote_id = get32(payload);
 		om_hs_wipe(h);
 	}
-	sodium_memzero(psk, sizeof(psk));
+	om_secret_wipe(&copy, sizeof(copy));
+	return ok;
+}
+
+bool om_hs_read_time(const struct om_hs *h, const struct om_hs_peer *peer,
+		     const uint8_t *msg, size_t len, uint8_t time[OM_HS_TIME])
+{
+	struct om_noise copy;
+	bool ok;
+
+	if (len != time_len[h->mode] || msg[3] != OM_HS_TIME_MSG)
+		return false;
+	om_secret_lock(&copy, sizeof(copy));
+	ok = read_answer(h, peer, msg, &copy, time, OM_HS_TIME);
 	om_secret_wipe(&copy, sizeof(copy));
 	return ok;
 }

@@ -16,6 +16,7 @@
 #define OM_HS_INITIATION	0x20
 #define OM_HS_RESPONSE		0x21
 #define OM_HS_COOKIE		0x22
+#define OM_HS_TIME_MSG		0x23	/* the answer to an initiation that is too old */
 
 /* What an initiation says that it is */
 enum om_hs_mode {
@@ -24,15 +25,17 @@ enum om_hs_mode {
 	OM_HS_MODES
 };
 
-/* Of the datagrams, the first two in either mode */
+/* Of the datagrams, all but the cookie in either mode */
 #define OM_HS_INITIATION_LEN	(8 + OM_NOISE_1 + OM_HS_TIME + 4 + 2 * OM_HS_MAC)
 #define OM_HS_RESPONSE_LEN	(8 + OM_NOISE_2 + 4 + 2 * OM_HS_MAC)
+#define OM_HS_TIME_MSG_LEN	(8 + OM_NOISE_2 + OM_HS_TIME + 2 * OM_HS_MAC)
 #define OM_HS_COOKIE_LEN	(8 + 24 + OM_HS_MAC + OM_NOISE_TAG)
 #define OM_HS_INITIATION_LEN_MLKEM	(OM_HS_INITIATION_LEN + OM_KEM_PUBLIC)
 #define OM_HS_RESPONSE_LEN_MLKEM	(OM_HS_RESPONSE_LEN + OM_KEM_TEXT)
+#define OM_HS_TIME_MSG_LEN_MLKEM	(OM_HS_TIME_MSG_LEN + OM_KEM_TEXT)
 #define OM_HS_LEN_MAX		OM_HS_INITIATION_LEN_MLKEM
 
-/* A cookie is good, and its secret used, for so long. */
+/* A cookie is good for so long. */
 #define OM_HS_COOKIE_MS		120000
 
 /* Keys that anyone can make of a public key: of mac1, and for cookies */
@@ -45,8 +48,6 @@ struct om_hs_labels {
 struct om_hs_host {
 	struct om_keypair pair;
 	struct om_hs_labels labels;
-	uint8_t secret[32];		/* of cookies */
-	uint64_t secret_at;		/* when it was made, 0 for never */
 };
 
 /* The other end */
@@ -56,7 +57,7 @@ struct om_hs_peer {
 	struct om_hs_labels labels;
 	uint8_t cookie[OM_HS_MAC];	/* that it gave us */
 	uint64_t cookie_at;		/* 0 for none */
-	uint8_t mac1[OM_HS_MAC];	/* of the latest message to it */
+	uint8_t mac1[OM_HS_MAC];	/* of the latest initiation or response to it */
 	bool asked;			/* that was no answer to a cookie yet */
 };
 
@@ -82,13 +83,6 @@ struct om_hs_keys {
 	uint32_t remote_id;
 };
 
-/* What the end of a message proves */
-enum om_hs_proof {
-	OM_HS_NONE,
-	OM_HS_KNOWS_US,		/* mac1: its sender knows our public key */
-	OM_HS_HAS_COOKIE,	/* mac2: and receives what is sent to its address */
-};
-
 /* After the secret or the public key is set; false if it is no key */
 bool om_hs_host_init(struct om_hs_host *host);
 void om_hs_peer_init(struct om_hs_peer *peer);
@@ -97,13 +91,11 @@ void om_hs_peer_init(struct om_hs_peer *peer);
 size_t om_hs_length(const uint8_t *msg, size_t len);
 void om_hs_wipe(struct om_hs *h);
 
-/* First of all, of an initiation or a response. @source: the sender's address */
-enum om_hs_proof om_hs_check(struct om_hs_host *host, uint64_t now,
-			     const uint8_t *msg, size_t len,
-			     const void *source, size_t source_len);
+/* Whether mac1 of any message but a cookie is right: its sender knows our public key. */
+bool om_hs_check(const struct om_hs_host *host, const uint8_t *msg, size_t len);
 
 /*
- * The four messages. What writes one returns its length, 0 if a key is no key; what
+ * The messages. What writes one returns its length, 0 if a key is no key; what
  * reads one leaves everything as it was if it is not authentic. What is random is made
  * when it is sent.
  */
@@ -120,12 +112,19 @@ size_t om_hs_respond(struct om_hs *h, struct om_hs_peer *peer,
 bool om_hs_read_response(struct om_hs *h, const struct om_hs_peer *peer,
 			 const uint8_t *msg, size_t len,
 			 struct om_hs_keys *keys);
-/* Of the initiation that a response says it answers, to look it up */
+/*
+ * In the place of a response to an initiation whose time is not newer than @latest. It
+ * leaves what is known of the peer as it was.
+ */
+size_t om_hs_answer_time(struct om_hs *h, const struct om_hs_peer *peer,
+			 const struct om_hs_offer *offer, const uint8_t *latest,
+			 uint64_t now, uint8_t *out);
+/* @h goes on: the true response may follow. */
+bool om_hs_read_time(const struct om_hs *h, const struct om_hs_peer *peer,
+		     const uint8_t *msg, size_t len, uint8_t time[OM_HS_TIME]);
+/* Of the initiation that either of these says it answers, to look it up */
 uint32_t om_hs_response_id(const uint8_t *msg);
 
-size_t om_hs_make_cookie(struct om_hs_host *host, uint64_t now,
-			 const uint8_t *cause, size_t len, const void *source,
-			 size_t source_len, uint8_t *out);
 bool om_hs_take_cookie(struct om_hs_peer *peer, uint64_t now,
 		       const uint8_t *msg, size_t len);
 

@@ -95,6 +95,12 @@ static const struct om_opt agent_opts[] = {
 	{ 0 }
 };
 
+static const struct om_opt times_opts[] = {
+	PEER_REF,
+	{ "config", .kind = OM_OPT_FILE, .slot = 0 },
+	{ 0 }
+};
+
 static const struct om_opt up_opts[] = {
 	{ "no-agent", .kind = OM_OPT_ALL },
 	{ 0 }
@@ -186,6 +192,8 @@ const struct om_command om_commands[] = {
 	{ "down", NULL, { "CONF" }, NULL, NULL, om_down, "NAME|FILE" },
 	{ "agent", NULL, { "DEV" }, NULL, agent_opts, om_agent_command,
 	  "DEV [config FILE]" },
+	{ "times", "forget", { "DEV" }, NULL, times_opts, om_times_forget_command,
+	  "DEV peer N|NAME|PUBLIC-KEY [config FILE]" },
 	{ "bench", "run", { NULL }, &om_bench_object, bench_run_opts,
 	  om_bench_run, BENCH_WORK_USAGE " [strategy inline|percpu|unbound|kthread|padata|napi] [schedule own|static|dynamic|guided] [workers N] [rounds N]" },
 	{ "bench", "chunks", { NULL }, &om_bench_object, bench_opts,

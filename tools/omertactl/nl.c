@@ -232,19 +232,34 @@ static int transact(struct om_nl *nl, int cmd, int flags, const void *data,
 	return rc;
 }
 
-int om_nl_post(struct om_nl *nl, int cmd, const struct om_object *obj,
-	       const void *data, struct om_err *err)
+static int post(struct om_nl *nl, int cmd, int flags, const struct om_object *obj,
+		const void *data, uint32_t *seq, struct om_err *err)
 {
 	size_t size = om_msg_size(obj, data);
-	struct nl_msg *msg = build(nl, cmd, 0, obj, data, size);
+	struct nl_msg *msg = build(nl, cmd, flags, obj, data, size);
 	int rc;
 
 	if (!msg)
 		return lib_error(err, -NLE_NOMEM, "netlink");
 	rc = nl_send_auto(nl->sk, msg);
+	*seq = nlmsg_hdr(msg)->nlmsg_seq;
 	om_secret_wipe(nlmsg_hdr(msg), size);
 	nlmsg_free(msg);
 	return rc < 0 ? lib_error(err, rc, "netlink") : OM_OK;
+}
+
+int om_nl_post(struct om_nl *nl, int cmd, const struct om_object *obj,
+	       const void *data, struct om_err *err)
+{
+	uint32_t unused;
+
+	return post(nl, cmd, 0, obj, data, &unused, err);
+}
+
+int om_nl_ask(struct om_nl *nl, int cmd, const struct om_object *obj,
+	      const void *data, uint32_t *seq, struct om_err *err)
+{
+	return post(nl, cmd, NLM_F_ACK, obj, data, seq, err);
 }
 
 static int simple_call(struct om_nl *nl, int cmd, const struct om_object *obj,

@@ -65,8 +65,15 @@ struct om_nl_control;
 
 typedef void (*om_on_control)(const struct om_control *c, void *arg);
 
-/* Bound to the device. What it cannot take any more is lost. */
-struct om_nl_control *om_nl_control_open(const char *ifname, struct om_err *err);
+/*
+ * Bound to the device with our static public key, by which the kernel tells datagrams
+ * that are meant for us. What the reader cannot take any more is lost.
+ */
+struct om_nl_control *om_nl_control_open(const char *ifname, const uint8_t *public,
+					 struct om_err *err);
+/* With another public key. Datagrams that are waiting are lost. */
+int om_nl_control_rebind(struct om_nl_control *c, const uint8_t *public,
+			 struct om_err *err);
 void om_nl_control_close(struct om_nl_control *c);
 int om_nl_control_fd(const struct om_nl_control *c);
 int om_nl_control_read(struct om_nl_control *c, om_on_control fn, void *arg,

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <netlink/genl/genl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,6 +17,8 @@ struct om_nl_control {
 	char ifname[IFNAMSIZ];
 	om_on_control fn;
 	void *arg;
+	uint32_t asked;			/* sequence number of a bind, while its answer is due */
+	int answer;			/* to it: 0 or a negative errno */
 };
 
 static int on_datagram(struct nl_msg *msg, void *arg)
@@ -25,7 +28,7 @@ static int on_datagram(struct nl_msg *msg, void *arg)
 	struct om_nl_control *c = arg;
 	struct om_control datagram;
 
-	if (!genlmsg_valid_hdr(h, 0) || g->cmd != OMERTA_CMD_CONTROL_NTF)
+	if (!c->fn || !genlmsg_valid_hdr(h, 0) || g->cmd != OMERTA_CMD_CONTROL_NTF)
 		return NL_OK;
 	memset(&datagram, 0, sizeof(datagram));
 	/* One that is too long is none of ours. */
@@ -42,12 +45,27 @@ static int no_sequence(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-/* What became of a datagram shows in the other end's answer, if there is one. */
-static int ignore_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
+static void take_answer(struct om_nl_control *c, uint32_t seq, int error)
 {
+	if (!c->asked || seq != c->asked)
+		return;
+	c->asked = 0;
+	c->answer = error;
+}
+
+static int on_ack(struct nl_msg *msg, void *arg)
+{
+	take_answer(arg, nlmsg_hdr(msg)->nlmsg_seq, 0);
+	return NL_OK;
+}
+
+/* What became of a datagram shows in the other end's answer, if there is one. */
+static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
+{
+	const struct nlmsghdr *h = (const void *)((const char *)e - NLMSG_HDRLEN);
+
 	(void)from;
-	(void)e;
-	(void)arg;
+	take_answer(arg, h->nlmsg_seq, e->error);
 	return NL_SKIP;
 }
 
@@ -56,16 +74,26 @@ static void set_callbacks(struct om_nl_control *c)
 	struct nl_cb *cb = nl_socket_get_cb(c->sk);
 
 	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_datagram, c);
-	nl_cb_err(cb, NL_CB_CUSTOM, ignore_error, NULL);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, c);
+	nl_cb_err(cb, NL_CB_CUSTOM, on_error, c);
 	nl_cb_put(cb);
 	nl_socket_disable_auto_ack(c->sk);
 	nl_socket_set_nonblocking(c->sk);
 }
 
-struct om_nl_control *om_nl_control_open(const char *ifname, struct om_err *err)
+static void bind_ref(struct om_control *ref, const char *ifname, const uint8_t *public)
+{
+	memset(ref, 0, sizeof(*ref));
+	ref->has = OM_BIT(OMERTA_A_CONTROL_IFNAME) | OM_BIT(OMERTA_A_CONTROL_PUBLIC_KEY);
+	snprintf(ref->ifname, sizeof(ref->ifname), "%s", ifname);
+	memcpy(ref->public_key, public, sizeof(ref->public_key));
+}
+
+struct om_nl_control *om_nl_control_open(const char *ifname, const uint8_t *public,
+					 struct om_err *err)
 {
 	struct om_nl_control *c = calloc(1, sizeof(*c));
-	struct om_control ref = { .has = OM_BIT(OMERTA_A_CONTROL_IFNAME) };
+	struct om_control ref;
 	const int one = 1;
 
 	if (c)
@@ -75,7 +103,7 @@ struct om_nl_control *om_nl_control_open(const char *ifname, struct om_err *err)
 		goto fail;
 	}
 	strncpy(c->ifname, ifname, sizeof(c->ifname) - 1);
-	strncpy(ref.ifname, ifname, sizeof(ref.ifname) - 1);
+	bind_ref(&ref, ifname, public);
 	c->sk = om_nl_socket(c->nl, &om_control_object, err);
 	if (!c->sk)
 		goto fail;
@@ -92,6 +120,30 @@ struct om_nl_control *om_nl_control_open(const char *ifname, struct om_err *err)
 fail:
 	om_nl_control_close(c);
 	return NULL;
+}
+
+int om_nl_control_rebind(struct om_nl_control *c, const uint8_t *public,
+			 struct om_err *err)
+{
+	struct om_control ref;
+	int rc;
+
+	bind_ref(&ref, c->ifname, public);
+	rc = om_nl_ask(c->nl, OMERTA_CMD_CONTROL_BIND, &om_control_object, &ref,
+		       &c->asked, err);
+	if (rc)
+		return rc;
+	/* The kernel has answered by now, behind the datagrams that are waiting. */
+	c->fn = NULL;
+	do
+		rc = nl_recvmsgs_default(c->sk);
+	while (c->asked && rc >= 0);
+	if (c->asked) {
+		c->asked = 0;
+		return om_err(err, OM_SYSTEM, "control datagrams: no answer to control-bind: %s",
+			      nl_geterror(rc));
+	}
+	return c->answer ? om_err_sys(err, -c->answer, "control datagrams") : OM_OK;
 }
 
 void om_nl_control_close(struct om_nl_control *c)

@@ -19,6 +19,10 @@ struct nl_sock *om_nl_socket(struct om_nl *nl, const struct om_object *obj,
 int om_nl_post(struct om_nl *nl, int cmd, const struct om_object *obj,
 	       const void *data, struct om_err *err);
 
+/* The same, but an answer comes in any case, under the number in *seq */
+int om_nl_ask(struct om_nl *nl, int cmd, const struct om_object *obj,
+	      const void *data, uint32_t *seq, struct om_err *err);
+
 /* Put the fields that @data has. Returns 0 or libnl's error. */
 int om_msg_put(struct nl_msg *msg, const struct om_object *obj,
 	       const void *data);

@@ -21,6 +21,7 @@ static void let_go(int fd, pid_t parent)
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGUSR1, SIG_IGN);
+	signal(SIGUSR2, SIG_IGN);
 	/* It has nothing to say. */
 	dup2(STDOUT_FILENO, STDERR_FILENO);
 	if (fd != SOCKET && dup2(fd, SOCKET) < 0)
@@ -35,17 +36,20 @@ static void let_go(int fd, pid_t parent)
 /* Until the other process is gone */
 static void serve(int fd)
 {
+	struct om_resolver_question q;
 	struct om_resolver_answer a;
 	struct om_err err;
 	ssize_t n;
 
 	for (;;) {
 		memset(&a, 0, sizeof(a));
-		n = recv(fd, a.endpoint, sizeof(a.endpoint) - 1, 0);
+		n = recv(fd, &q, sizeof(q), 0);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
+		if (n != sizeof(q))
 			return;
+		a.id = q.id;
+		memcpy(a.endpoint, q.endpoint, sizeof(a.endpoint));
 		a.found = !om_endpoint_parse(a.endpoint, &a.peer, &err);
 		if (send(fd, &a, sizeof(a), MSG_NOSIGNAL) < 0)
 			return;
@@ -83,9 +87,12 @@ void om_resolver_stop(struct om_resolver *r)
 	r->fd = -1;
 }
 
-void om_resolver_ask(struct om_resolver *r, const char *endpoint)
+void om_resolver_ask(struct om_resolver *r, uint32_t id, const char *endpoint)
 {
-	send(r->fd, endpoint, strlen(endpoint), MSG_DONTWAIT | MSG_NOSIGNAL);
+	struct om_resolver_question q = { .id = id };
+
+	strncpy(q.endpoint, endpoint, sizeof(q.endpoint) - 1);
+	send(r->fd, &q, sizeof(q), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 bool om_resolver_answer(struct om_resolver *r, struct om_resolver_answer *answer)

@@ -2,6 +2,7 @@
 #include "times.h"
 
 #include "keygen.h"
+#include "map.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,8 @@
 struct entry {
 	uint8_t key[OM_NOISE_KEY];
 	uint8_t time[OM_HS_TIME];
+	struct om_map_node node;
+	struct entry *next, **prev;
 };
 
 struct om_times {
@@ -31,18 +34,31 @@ struct om_times {
 	int lock;			/* PATH.lock: @fd changes */
 	int fd;
 	size_t lines;
-	struct om_list entries;		/* of struct entry */
+	struct om_map entries;
+	struct entry *first;
 };
 
 static struct entry *find(const struct om_times *t, const uint8_t *key)
 {
-	for (size_t i = 0; i < t->entries.n; i++) {
-		struct entry *e = OM_AT(&t->entries, struct entry, i);
+	return OM_MAP_ENTRY(om_map_find(&t->entries, key), struct entry, node);
+}
 
-		if (!memcmp(e->key, key, sizeof(e->key)))
-			return e;
-	}
-	return NULL;
+static void link_entry(struct om_times *t, struct entry *e)
+{
+	e->next = t->first;
+	e->prev = &t->first;
+	if (e->next)
+		e->next->prev = &e->next;
+	t->first = e;
+	om_map_add(&t->entries, &e->node);
+}
+
+static void unlink_entry(struct om_times *t, struct entry *e)
+{
+	om_map_remove(&t->entries, &e->node);
+	*e->prev = e->next;
+	if (e->next)
+		e->next->prev = e->prev;
 }
 
 void om_times_key(const uint8_t *ours, const uint8_t *theirs,
@@ -56,19 +72,23 @@ void om_times_key(const uint8_t *ours, const uint8_t *theirs,
 	crypto_hash_sha256_final(&state, key);
 }
 
-static void learn(struct om_times *t, const uint8_t *key, const uint8_t *time)
+void om_times_learn(struct om_times *t, const uint8_t *key,
+		    const uint8_t time[OM_HS_TIME])
 {
 	struct entry *e = find(t, key);
 
 	if (!e) {
-		e = om_list_add(&t->entries, sizeof(*e));
+		e = calloc(1, sizeof(*e));
+		if (!e)
+			abort();
 		memcpy(e->key, key, sizeof(e->key));
+		link_entry(t, e);
 	}
 	if (memcmp(time, e->time, sizeof(e->time)) > 0)
 		memcpy(e->time, time, sizeof(e->time));
 }
 
-static void format(char line[LINE + 1], const uint8_t *key, const uint8_t *time)
+static void format(char *line, const uint8_t *key, const uint8_t *time)
 {
 	om_base64_encode(line, key);
 	line[OM_BASE64_LEN - 1] = ' ';
@@ -91,7 +111,7 @@ static bool parse(struct om_times *t, char line[LINE + 1])
 	    sodium_hex2bin(time, sizeof(time), line + OM_BASE64_LEN, TIME_HEX,
 			   NULL, &n, NULL) || n != sizeof(time))
 		return false;
-	learn(t, key, time);
+	om_times_learn(t, key, time);
 	return true;
 }
 
@@ -130,14 +150,17 @@ static int sync_dir(const char *path)
 
 static int write_entries(const struct om_times *t, int fd)
 {
-	char line[LINE + 1];
+	char text[64 * LINE + 1];
+	size_t n = 0;
 	int rc = 0;
 
-	for (size_t i = 0; i < t->entries.n && !rc; i++) {
-		const struct entry *e = OM_AT(&t->entries, struct entry, i);
-
-		format(line, e->key, e->time);
-		rc = write_all(fd, line, LINE);
+	for (const struct entry *e = t->first; e && !rc; e = e->next) {
+		format(text + n, e->key, e->time);
+		n += LINE;
+		if (e->next && n < 64 * LINE)
+			continue;
+		rc = write_all(fd, text, n);
+		n = 0;
 	}
 	if (!rc && fdatasync(fd))
 		rc = errno;
@@ -197,20 +220,46 @@ static int load(struct om_times *t, FILE *f, struct om_err *err)
 	return OM_OK;
 }
 
+static int open_lock(const char *times, char *path, size_t size)
+{
+	snprintf(path, size, "%s.lock", times);
+	return open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
 static int take_lock(struct om_times *t, struct om_err *err)
 {
+	struct flock whole = { .l_type = F_WRLCK };
 	char path[PATH_MAX + 5];
 
-	snprintf(path, sizeof(path), "%s.lock", t->path);
-	t->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	t->lock = open_lock(t->path, path, sizeof(path));
 	if (t->lock < 0)
 		return om_err_sys(err, errno, "\"%s\"", path);
-	if (!flock(t->lock, LOCK_EX | LOCK_NB))
-		return OM_OK;
-	if (errno == EWOULDBLOCK)
-		return om_err(err, OM_SYSTEM, "\"%s\": another agent has it",
-			      path);
-	return om_err_sys(err, errno, "\"%s\"", path);
+	if (flock(t->lock, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK)
+			return om_err_sys(err, errno, "\"%s\"", path);
+		om_err(err, OM_SYSTEM, "\"%s\": another agent has it", path);
+		err->sys = EBUSY;
+		return OM_SYSTEM;
+	}
+	/* This lock's owner can be asked for. */
+	if (fcntl(t->lock, F_SETLK, &whole))
+		errno = 0;
+	return OM_OK;
+}
+
+pid_t om_times_owner(const char *path)
+{
+	struct flock whole = { .l_type = F_WRLCK };
+	char lock[PATH_MAX + 5];
+	int fd = open_lock(path, lock, sizeof(lock));
+	pid_t pid = 0;
+
+	if (fd < 0)
+		return 0;
+	if (!fcntl(fd, F_GETLK, &whole) && whole.l_type != F_UNLCK && whole.l_pid > 1)
+		pid = whole.l_pid;
+	close(fd);
+	return pid;
 }
 
 static int open_file(struct om_times *t, struct om_err *err)
@@ -237,6 +286,7 @@ struct om_times *om_times_open(const char *path, struct om_err *err)
 	}
 	t->lock = -1;
 	t->fd = -1;
+	OM_MAP_INIT(&t->entries, struct entry, node, key);
 	if (snprintf(t->path, sizeof(t->path), "%s", path) >=
 	    (int)sizeof(t->path)) {
 		om_err_sys(err, ENAMETOOLONG, "\"%s\"", path);
@@ -251,13 +301,19 @@ fail:
 
 void om_times_close(struct om_times *t)
 {
+	struct entry *e, *next;
+
 	if (!t)
 		return;
 	if (t->fd >= 0)
 		close(t->fd);
 	if (t->lock >= 0)
 		close(t->lock);
-	om_list_free(&t->entries);
+	for (e = t->first; e; e = next) {
+		next = e->next;
+		free(e);
+	}
+	om_map_free(&t->entries);
 	free(t);
 }
 
@@ -298,9 +354,26 @@ int om_times_put(struct om_times *t, const uint8_t *key,
 	if (rc)
 		return om_err_sys(err, rc, "\"%s\"", t->path);
 	t->lines++;
-	learn(t, key, time);
+	om_times_learn(t, key, time);
 	/* Should that fail, the old file goes on. */
 	if (has_many_old(t))
 		renew(t, &(struct om_err){ 0 });
+	return OM_OK;
+}
+
+int om_times_forget(struct om_times *t, const uint8_t *key, struct om_err *err)
+{
+	struct entry *e = find(t, key);
+	int rc;
+
+	if (!e)
+		return OM_OK;
+	unlink_entry(t, e);
+	rc = renew(t, err);
+	if (rc) {
+		link_entry(t, e);
+		return rc;
+	}
+	free(e);
 	return OM_OK;
 }

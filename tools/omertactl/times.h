@@ -12,11 +12,15 @@
 
 #include "handshake.h"
 
+#include <sys/types.h>
+
 struct om_times;
 
-/* NULL after an error */
+/* NULL after an error, which is EBUSY if another process has the file */
 struct om_times *om_times_open(const char *path, struct om_err *err);
 void om_times_close(struct om_times *t);
+/* The process that has it, 0 for none or one that cannot be told */
+pid_t om_times_owner(const char *path);
 
 /*
  * What a peer's time is kept under, with a key of ours: messages that were made for
@@ -27,8 +31,17 @@ void om_times_key(const uint8_t *ours, const uint8_t *theirs,
 /* All zeros for a key that is not known */
 void om_times_get(const struct om_times *t, const uint8_t *key,
 		  uint8_t time[OM_HS_TIME]);
+/* Take a time that is greater than the last, in memory alone; others change nothing. */
+void om_times_learn(struct om_times *t, const uint8_t *key,
+		    const uint8_t time[OM_HS_TIME]);
 /* On disk when it returns OM_OK; else nothing has changed. */
 int om_times_put(struct om_times *t, const uint8_t *key,
 		 const uint8_t time[OM_HS_TIME], struct om_err *err);
+
+/*
+ * Give a key's time up, on disk when it returns OM_OK; else nothing has changed. Makes
+ * the file anew, which takes time in the number of keys.
+ */
+int om_times_forget(struct om_times *t, const uint8_t *key, struct om_err *err);
 
 #endif

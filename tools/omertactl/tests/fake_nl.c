@@ -341,6 +341,15 @@ static int peer_request(int cmd, const struct om_peer *req, struct om_err *err)
  * Keys
  */
 
+static unsigned int keys_of(const struct om_state *s, uint32_t peer_id)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < s->keys.n; i++)
+		n += OM_AT(&s->keys, struct om_key, i)->peer_id == peer_id;
+	return n;
+}
+
 static int key_request(int cmd, const struct om_key *req, struct om_err *err)
 {
 	struct om_state *s = target(&om_key_object, req, err);
@@ -348,8 +357,19 @@ static int key_request(int cmd, const struct om_key *req, struct om_err *err)
 
 	if (!s)
 		return OM_SYSTEM;
+	for (size_t i = 0; cmd == OMERTA_CMD_KEY_DEL && i < s->keys.n; i++) {
+		key = OM_AT(&s->keys, struct om_key, i);
+		if (key->peer_id != req->peer_id || key->local_id != req->local_id)
+			continue;
+		*key = *OM_AT(&s->keys, struct om_key, --s->keys.n);
+		return OM_OK;
+	}
+	if (cmd == OMERTA_CMD_KEY_DEL && fake.strict)
+		return om_err_sys(err, ENOENT, "%s", "");
 	if (cmd != OMERTA_CMD_KEY_NEW)
 		return OM_OK;
+	if (fake.strict && keys_of(s, req->peer_id) >= 8)
+		return om_err_sys(err, ENOSPC, "the peer has 8 keys");
 	key = om_list_add(&s->keys, sizeof(*key));
 	merge(&om_key_object, key, req);
 	key->has &= ~(OM_BIT(OMERTA_A_KEY_RX_SECRET) |
@@ -369,6 +389,7 @@ int om_nl_do(struct om_nl *nl, int cmd, const struct om_object *obj,
 		log_request(cmd, obj, data);
 	if (fake.requests == fake.fail_at || fake.requests == fake.fail_also) {
 		om_err(err, OM_SYSTEM, "the fake says no");
+		err->sys = fake.fail_with;
 		return OM_SYSTEM;
 	}
 	if (obj == &om_device_object)
@@ -390,6 +411,18 @@ int om_nl_qdisc(struct om_nl *nl, const char *ifname, const char *kind,
 	       om_err(err, OM_SYSTEM, "the fake says no") : OM_OK;
 }
 
+static int get_peer(const struct om_state *s, uint32_t id, struct om_peer *reply,
+		    struct om_err *err)
+{
+	for (size_t i = 0; i < s->peers.n; i++) {
+		*reply = *OM_AT(&s->peers, struct om_peer, i);
+		memset(&reply->allowed_ips, 0, sizeof(reply->allowed_ips));
+		if (reply->id == id)
+			return OM_OK;
+	}
+	return om_err_sys(err, ENOENT, "%s", "");
+}
+
 int om_nl_get(struct om_nl *nl, int cmd, const struct om_object *obj,
 	      const void *data, void *reply, struct om_err *err)
 {
@@ -400,6 +433,8 @@ int om_nl_get(struct om_nl *nl, int cmd, const struct om_object *obj,
 	fake.reads++;
 	if (!s)
 		return OM_SYSTEM;
+	if (obj == &om_peer_object)
+		return get_peer(s, ((const struct om_peer *)data)->id, reply, err);
 	*(struct om_device *)reply = s->dev;
 	((struct om_device *)reply)->peers = (uint32_t)s->peers.n;
 	return OM_OK;
@@ -508,11 +543,22 @@ int om_nl_events_read(struct om_nl_events *e, om_on_event fn, void *arg,
 	return OM_SYSTEM;
 }
 
-struct om_nl_control *om_nl_control_open(const char *ifname, struct om_err *err)
+struct om_nl_control *om_nl_control_open(const char *ifname, const uint8_t *public,
+					 struct om_err *err)
 {
 	(void)ifname;
+	(void)public;
 	om_err(err, OM_SYSTEM, "the fake has no control datagrams");
 	return NULL;
+}
+
+int om_nl_control_rebind(struct om_nl_control *c, const uint8_t *public,
+			 struct om_err *err)
+{
+	(void)c;
+	memcpy(fake.bound, public, sizeof(fake.bound));
+	return ++fake.binds == fake.fail_bind ? om_err(err, OM_SYSTEM, "the fake says no") :
+						OM_OK;
 }
 
 void om_nl_control_close(struct om_nl_control *c)

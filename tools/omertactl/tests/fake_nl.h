@@ -12,9 +12,14 @@ struct fake {
 	unsigned int reads;		/* gets and dumps */
 	unsigned int fail_at;		/* refuse this request, from 1 */
 	unsigned int fail_also;
+	int fail_with;			/* this errno, unless 0 */
 	size_t largest;			/* most bytes of prefixes in a request */
 	bool quiet;			/* no log */
 	bool denied;			/* reads of peers and keys fail */
+	bool strict;			/* about the number of keys and deleting them */
+	unsigned int fail_bind;		/* refuse this one, from 1 */
+	unsigned int binds;		/* of the control socket */
+	uint8_t bound[OMERTA_KEY_LEN];	/* with this public key */
 	uint8_t rx_secret[OMERTA_KEY_LEN];
 	uint8_t tx_secret[OMERTA_KEY_LEN];
 };

@@ -23,15 +23,20 @@ static struct {
 	uint32_t seconds;		/* of the peer's clock */
 	uint8_t initiation[OM_HS_LEN_MAX];	/* that the agent sent */
 	size_t initiation_len;
+	unsigned int sent;			/* initiations */
 	size_t cause;			/* length of what is being delivered */
 	bool may_install;
 	unsigned int installed;
 } w;
 
-static bool send_peer(void *ctx, uint32_t peer_id, const uint8_t *msg, size_t len)
+static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
+		      const uint8_t *msg, size_t len)
 {
 	(void)ctx;
 	(void)peer_id;
+	if (!local_id)
+		abort();
+	w.sent++;
 	if (len != OM_HS_INITIATION_LEN && len != OM_HS_INITIATION_LEN_MLKEM)
 		abort();
 	memcpy(w.initiation, msg, len);
@@ -101,6 +106,20 @@ static void see_mode(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
 		abort();
 }
 
+static void times(void *ctx, uint32_t peer_id, enum om_agent_time news)
+{
+	(void)ctx;
+	if (peer_id != PEER_ID || news >= OM_AGENT_TIMES)
+		abort();
+}
+
+static void unanswered(void *ctx, struct om_agent_peer *peer)
+{
+	(void)ctx;
+	if (peer->id != PEER_ID)
+		abort();
+}
+
 static const struct om_agent_ops ops = {
 	.send_peer = send_peer,
 	.send_source = send_source,
@@ -112,6 +131,8 @@ static const struct om_agent_ops ops = {
 	.unknown = unknown,
 	.refused = see_mode,
 	.agreed = see_mode,
+	.times = times,
+	.unanswered = unanswered,
 };
 
 static void deliver(const uint8_t *msg, size_t len, bool genuine)
@@ -159,7 +180,7 @@ static bool change(uint8_t *msg, size_t len, size_t at, const uint8_t *mask,
 /* Whether the agent takes what its peer says in this mode */
 static bool welcome(enum om_hs_mode mode)
 {
-	enum om_kem_policy kem = w.agent.peer[0].kem;
+	enum om_kem_policy kem = w.agent.first->kem;
 
 	return kem == OM_KEM_ON || (kem == OM_KEM_REQUIRED) == (mode == OM_HS_MLKEM);
 }
@@ -173,6 +194,7 @@ static void initiation(enum om_hs_mode mode, size_t at, const uint8_t *mask, siz
 	size_t len;
 
 	w.seconds++;
+	w.now += OM_AGENT_GAP_MS;
 	memcpy(time + 4, &(uint32_t){ __builtin_bswap32(w.seconds) }, 4);
 	len = om_hs_initiate(&w.hs, mode, &w.host, &w.to, time, 7, w.now, msg);
 	if (!len)
@@ -208,11 +230,48 @@ static void response(size_t at, const uint8_t *mask, size_t n)
 	deliver(msg, len, false);
 }
 
+/* The peer knows a time, be it later than the agent's or not. */
+static void time_message(size_t at, const uint8_t *mask, size_t n)
+{
+	uint8_t msg[OM_HS_LEN_MAX], latest[OM_HS_TIME] = { 0 };
+	uint8_t floor[OM_HS_TIME], own[OM_HS_TIME];
+	unsigned int before = w.sent;
+	struct om_hs_offer offer;
+	bool changed;
+	size_t len;
+
+	if (!w.initiation_len)
+		return;
+	if (!om_hs_read_initiation(&w.hs, &w.host, w.initiation, w.initiation_len,
+				   &offer))
+		abort();
+	memcpy(latest, mask, n < OM_HS_TIME ? n : OM_HS_TIME);
+	len = om_hs_answer_time(&w.hs, &w.to, &offer, latest, w.now, msg);
+	if (!len)
+		abort();
+	memcpy(floor, w.agent.first->floor, OM_HS_TIME);
+	memcpy(own, w.agent.latest, OM_HS_TIME);
+	if (n > OM_HS_TIME)
+		changed = change(msg, len, at, mask + OM_HS_TIME, n - OM_HS_TIME);
+	else
+		changed = false;
+	deliver(msg, len, false);
+	deliver(msg, len, false);
+	/* At most one initiation, and the own time moves by no more than that. */
+	if (w.sent > before + 1 || w.agent.latest[0] != 0x40 ||
+	    w.agent.first->floor[0] & 0x80)
+		abort();
+	if (changed && (memcmp(floor, w.agent.first->floor, OM_HS_TIME) ||
+			memcmp(own, w.agent.latest, OM_HS_TIME)))
+		abort();
+}
+
 static void raw(const uint8_t *data, size_t n, bool mac1)
 {
 	static const size_t length[] = {
 		OM_HS_INITIATION_LEN, OM_HS_RESPONSE_LEN, OM_HS_COOKIE_LEN,
-		OM_HS_INITIATION_LEN_MLKEM, OM_HS_RESPONSE_LEN_MLKEM
+		OM_HS_TIME_MSG_LEN, OM_HS_INITIATION_LEN_MLKEM,
+		OM_HS_RESPONSE_LEN_MLKEM, OM_HS_COOKIE_LEN, OM_HS_TIME_MSG_LEN_MLKEM
 	};
 	uint8_t msg[OM_HS_LEN_MAX] = "OMR";
 	size_t len;
@@ -221,8 +280,8 @@ static void raw(const uint8_t *data, size_t n, bool mac1)
 		deliver(data, n, false);
 		return;
 	}
-	len = length[data[0] % 5];
-	msg[3] = 0x20 + data[0] % 5 % 3;
+	len = length[data[0] % 8];
+	msg[3] = 0x20 + data[0] % 4;
 	memcpy(msg + 4, data, n);
 	if (len == OM_HS_INITIATION_LEN_MLKEM)
 		memcpy(msg + 4, (uint8_t[4]){ OM_HS_MLKEM }, 4);
@@ -243,10 +302,8 @@ static void set_up(enum om_kem_policy kem)
 	memset(w.host.pair.secret, 2, OM_NOISE_KEY);
 	if (!om_hs_host_init(&w.agent.host) || !om_hs_host_init(&w.host))
 		abort();
-	peer = om_agent_add(&w.agent, PEER_ID);
-	memcpy(peer->hs.public, w.host.pair.public, OM_NOISE_KEY);
+	peer = om_agent_add(&w.agent, PEER_ID, w.host.pair.public);
 	peer->kem = kem;
-	om_hs_peer_init(&peer->hs);
 	memcpy(w.to.public, w.agent.host.pair.public, OM_NOISE_KEY);
 	om_hs_peer_init(&w.to);
 }
@@ -266,10 +323,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t n = data[2] < size - 3 ? data[2] : size - 3;
 		const uint8_t *bytes = data + 3;
 
-		switch (data[0] % 7) {
+		switch (data[0] % 8) {
 		case 0:
 		case 1:
-			raw(bytes, n > 160 ? 160 : n, data[0] % 7);
+			raw(bytes, n > 160 ? 160 : n, data[0] % 8);
 			break;
 		case 2:
 			initiation(OM_HS_CLASSIC, data[1], bytes, n);
@@ -286,6 +343,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		case 6:
 			om_agent_tell(&w.agent, w.now, PEER_ID, data[1] % 4, 1);
+			break;
+		case 7:
+			time_message(8 * data[1], bytes, n);
 			break;
 		}
 		data += 3 + n;

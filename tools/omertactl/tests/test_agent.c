@@ -6,10 +6,12 @@
  */
 #include "unit.h"
 
+#include "cookies.h"
 #include "world.h"
 
 #include <sodium.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* 500 keys, on a good network and a bad one */
@@ -170,7 +172,7 @@ static void refused_once(void)
 	world.quiet = true;
 	world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
 	world_run(2);
-	world.end[B].agent.peer[0].kem = OM_KEM_ON;
+	world_peer(B)->kem = OM_KEM_ON;
 	om_agent_receive(&world.end[B].agent, world.now, &world.old[0].from, world.old[0].data,
 			 world.old[0].len);
 	world_run(1);
@@ -182,7 +184,7 @@ static void refused_once(void)
 	world.quiet = true;
 	world.latest = 1000;
 	world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
-	world.end[A].agent.peer[0].kem = OM_KEM_REQUIRED;
+	world_peer(A)->kem = OM_KEM_REQUIRED;
 	world_run(3);
 	unit_ok(world.end[B].installed == 1 && !world.end[A].installed,
 		"agent: an answer in a mode that was ruled out", "%s", world_counts());
@@ -310,33 +312,66 @@ static void clocks(void)
 	world_tear_down();
 }
 
-/* All that was ever sent comes again. */
+/* What an end was given, but for what stands where it is found and when things are due */
+static struct om_agent_peer peer_now(int n)
+{
+	struct om_agent_peer peer = *world_peer(n);
+
+	peer.time_from = 0;
+	peer.late_since = 0;
+	memset(peer.late, 0, sizeof(peer.late));
+	memset(peer.time_told, 0, sizeof(peer.time_told));
+	return peer;
+}
+
+/* All that was ever sent comes again: time messages are all that comes of it. */
+static void replay(const char *name)
+{
+	size_t n = world.olds, initiations = 0, time_messages = 0, other = 0;
+	struct om_agent_peer before[2] = { peer_now(A), peer_now(B) }, after[2];
+
+	world_forget_counts();
+	for (size_t i = 0; i < n; i++) {
+		const struct world_message *m = &world.old[i];
+		size_t sent = world.sent;
+
+		world.messages = 0;
+		om_agent_receive(&world.end[m->to].agent, world.now, &m->from, m->data, m->len);
+		world.now += 1000;
+		initiations += m->data[3] == OM_HS_INITIATION;
+		if (world.sent == sent)
+			continue;
+		if (world.messages == 1 && world.message[0].data[3] == OM_HS_TIME_MSG &&
+		    world.message[0].len < m->len)
+			time_messages++;
+		else
+			other++;
+		/* The initiator has no use for it. */
+		om_agent_receive(&world.end[world.message[0].to].agent, world.now,
+				 &world.message[0].from, world.message[0].data,
+				 world.message[0].len);
+	}
+	world.olds = n;
+	world.messages = 0;
+	after[A] = peer_now(A);
+	after[B] = peer_now(B);
+	unit_ok(initiations > 3 && time_messages == initiations && !other &&
+		!world.end[A].installed && !world.end[B].installed &&
+		!memcmp(before, after, sizeof(before)), name, "%zu, %zu: %s", initiations,
+		time_messages, world_counts());
+}
+
 static void replayed(void)
 {
-	size_t keys;
-
 	world_set_up();
 	world_run(1000);
 	world.quiet = true;
 	world_run(1);
-	world_forget_counts();
-	keys = world.olds;
-	for (size_t i = 0; i < keys; i++) {
-		om_agent_receive(&world.end[world.old[i].to].agent, world.now,
-				 &world.old[i].from, world.old[i].data, world.old[i].len);
-		world.now += 1000;
-	}
-	unit_ok(keys > 10 && !world.sent && !world.end[A].installed &&
-		!world.end[B].installed, "agent: old messages", "%zu, %s", keys,
-		world_counts());
+	replay("agent: old messages");
 	/* And to one that was started again */
 	om_agent_free(&world.end[A].agent);
 	world_start(A);
-	for (size_t i = 0; i < keys; i++)
-		om_agent_receive(&world.end[A].agent, world.now += 1000, &world.old[i].from,
-				 world.old[i].data, world.old[i].len);
-	unit_ok(!world.sent && !world.end[A].installed,
-		"agent: old messages after a restart", "%s", world_counts());
+	replay("agent: old messages after a restart");
 	world_tear_down();
 }
 
@@ -362,8 +397,104 @@ static void nobody(void)
 	world_tear_down();
 }
 
-/* Strangers who know a public key: cookies, and the peer gets through with one. */
-static void flood(void)
+/* The initiations among all that was sent from @from on, to an end */
+static unsigned int initiations(size_t from, int to)
+{
+	unsigned int n = 0;
+
+	for (size_t i = from; i < world.olds; i++)
+		n += world.old[i].to == to && world.old[i].data[3] == OM_HS_INITIATION;
+	return n;
+}
+
+/* The other end's kernel wants a cookie: a round trip, not a try. */
+static void cookie(enum om_kem_policy kem)
+{
+	world_set_up_with(kem, kem);
+	world.quiet = true;
+	world.end[A].busy = true;
+	world_tell(&world.end[B], OM_AGENT_KEY_NEEDED, 0);
+	world_run(1);
+	unit_ok(world_active(&world.end[B]) && world.end[A].cookies == 1 &&
+		initiations(0, A) == 2 && world.end[A].writes == 1,
+		"agent: a cookie is answered at once", "%u cookies, %u initiations, %s",
+		world.end[A].cookies, initiations(0, A), world_counts());
+	world_tell(&world.end[B], OM_AGENT_KEY_SOFT, 0);
+	world_run(1);
+	unit_ok(world.end[B].installed == 2 && world.end[A].cookies == 1,
+		"agent: and used for the next key, too", "%s", world_counts());
+	world_tear_down();
+}
+
+/* Whatever cookies come: an initiation more in each try, and no try more */
+static void cookie_flood(void)
+{
+	uint8_t other[OM_HS_MAC] = { 1 }, msg[OM_HS_COOKIE_LEN];
+	struct om_agent *b = &world.end[B].agent;
+
+	world_set_up();
+	world.quiet = true;
+	world.cut[A] = true;
+	world_tell(&world.end[B], OM_AGENT_KEY_NEEDED, 0);
+	for (int i = 0; i < 4000; i++) {
+		const struct world_message *m = &world.old[world.olds - 1];
+
+		other[1] = (uint8_t)i;
+		cookie_message(&world.end[A].agent.host, other, m->data, m->len, msg);
+		om_agent_receive(b, world.now, &world.place[A], msg, sizeof(msg));
+		om_agent_receive(b, world.now, &world.place[A], msg, sizeof(msg));
+		om_agent_run(b, world.now);
+		world.now += 10;
+	}
+	/* 40 s have 8 tries. */
+	unit_ok(world_peer(B)->tries == 8 && initiations(0, A) == 16,
+		"agent: a flood of cookies makes one initiation more a try", "%u tries, %u",
+		world_peer(B)->tries, initiations(0, A));
+	world_tear_down();
+	/* One that comes late is good for the next try. */
+	world_set_up();
+	world.quiet = true;
+	world.cut[A] = true;
+	world_tell(&world.end[B], OM_AGENT_KEY_NEEDED, 0);
+	for (int i = 0; i < 2; i++) {
+		const struct world_message *m = &world.old[world.olds - 1];
+
+		other[1] = (uint8_t)i;
+		cookie_message(&world.end[A].agent.host, other, m->data, m->len, msg);
+		om_agent_receive(b, world.now, &world.place[A], msg, sizeof(msg));
+	}
+	world_run(6);
+	unit_ok(initiations(0, A) == 3 &&
+		cookie_is_in(other, world.old[world.olds - 1].data,
+			     world.old[world.olds - 1].len),
+		"agent: a late cookie is good for the next try", "%u", initiations(0, A));
+	world_tear_down();
+}
+
+/* As a responder: the cookie is kept for what we send next. */
+static void cookie_of_response(void)
+{
+	const struct world_message *response;
+	uint8_t msg[OM_HS_COOKIE_LEN];
+
+	world_set_up();
+	world.quiet = true;
+	world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
+	world_run(1);
+	response = &world.old[1];
+	cookie_message(&world.end[A].agent.host, world_cookie, response->data, response->len,
+		       msg);
+	om_agent_receive(&world.end[B].agent, world.now, &world.place[A], msg, sizeof(msg));
+	unit_ok(world.sent == 2 && response->data[3] == OM_HS_RESPONSE &&
+		world_peer(B)->hs.cookie_at, "agent: a cookie for a response", "%s",
+		world_counts());
+	world_tear_down();
+}
+
+#define FIVE_YEARS	(5 * 365 * 86400L)
+
+/* Strangers' initiations, with a right mac1: their number changes nothing for the peer. */
+static void strangers(void)
 {
 	struct om_agent_source from = { .len = 4, .port = 9 };
 	struct om_hs_host stranger;
@@ -378,23 +509,425 @@ static void flood(void)
 	memcpy(to_a.public, world.end[A].agent.host.pair.public, 32);
 	om_hs_peer_init(&to_a);
 	world.quiet = true;
-	world.end[A].where.len = 0;
-	for (int i = 0; i < 10; i++) {
-		for (int k = 0; k < 60; k++) {
-			om_hs_initiate(&h, OM_HS_CLASSIC, &stranger, &to_a, time, 1,
-				       world.now, msg);
-			om_agent_receive(&world.end[A].agent, world.now, &from, msg,
-					 OM_HS_INITIATION_LEN);
-		}
-		if (i == 1)
-			world_tell(&world.end[B], OM_AGENT_KEY_NEEDED, 0);
-		world_run(1);
+	for (int k = 0; k < 200; k++) {
+		om_hs_initiate(&h, OM_HS_CLASSIC, &stranger, &to_a, time, 1, world.now, msg);
+		om_agent_receive(&world.end[A].agent, world.now, &from, msg,
+				 OM_HS_INITIATION_LEN);
 	}
-	unit_ok(world_active(&world.end[B]) && world.end[A].keys == 1 &&
-		world.end[B].agent.peer[0].hs.cookie_at && world.strangers,
-		"agent: the peer comes through a flood", "%s", world_counts());
+	unit_ok(!world.sent && world.strangers == 200, "agent: strangers get no answer", "%s",
+		world_counts());
+	world_tell(&world.end[B], OM_AGENT_KEY_NEEDED, 0);
+	world_run(1);
+	unit_ok(world_active(&world.end[B]) && world.sent == 2,
+		"agent: and the peer needs no cookie after them", "%s", world_counts());
 	om_hs_wipe(&h);
 	world_tear_down();
+}
+
+/* The initiation of B with another time than its agent's, to A's agent */
+static size_t initiation_at(const uint8_t time[OM_HS_TIME], enum om_hs_mode mode,
+			    struct om_hs *h, uint8_t *msg)
+{
+	struct om_agent *b = &world.end[B].agent;
+
+	return om_hs_initiate(h, mode, &b->host, &world_peer(B)->hs, time, 1, world.now, msg);
+}
+
+static void put_time(uint8_t time[OM_HS_TIME], int64_t seconds)
+{
+	uint64_t s = (1ULL << 62) + (uint64_t)seconds;
+
+	memset(time, 0, OM_HS_TIME);
+	for (int i = 0; i < 8; i++)
+		time[i] = (uint8_t)(s >> (56 - 8 * i));
+}
+
+/* One peer's handshakes without end: one in 20 ms counts, and no more is done for others. */
+static void hasty(void)
+{
+	uint8_t msg[OM_HS_LEN_MAX], time[OM_HS_TIME];
+	struct om_agent *a = &world.end[A].agent;
+	struct om_hs h;
+	size_t len;
+
+	world_set_up();
+	world.quiet = true;
+	for (int i = 0; i < 1000; i++, world.now++) {
+		put_time(time, 1000 + i);
+		len = initiation_at(time, OM_HS_CLASSIC, &h, msg);
+		om_agent_receive(a, world.now, &world.place[B], msg, len);
+	}
+	unit_ok(world.end[A].installed == 50 && world.end[A].writes == 50 &&
+		world.sent == 50 && world.end[A].keys <= OM_AGENT_OFFERED,
+		"agent: one initiation of a peer in 20 ms", "%u writes, %zu keys, %s",
+		world.end[A].writes, world.end[A].keys, world_counts());
+	/* What was dropped was never taken: its time is as new as it was. */
+	put_time(time, 2000);
+	len = initiation_at(time, OM_HS_CLASSIC, &h, msg);
+	om_agent_receive(a, world.now, &world.place[B], msg, len);
+	put_time(time, 2001);
+	len = initiation_at(time, OM_HS_CLASSIC, &h, msg);
+	om_agent_receive(a, world.now + 1, &world.place[B], msg, len);
+	om_agent_receive(a, world.now + 21, &world.place[B], msg, len);
+	om_agent_receive(a, world.now + 50, &world.place[B], msg, len);
+	unit_ok(world.end[A].installed == 52 && world.end[A].writes == 52,
+		"agent: a dropped one may come again, once", "%u writes, %s",
+		world.end[A].writes, world_counts());
+	om_hs_wipe(&h);
+	world_tear_down();
+}
+
+/* B's clock was years ahead, and it lost its file: one more message each way. */
+static void ahead(enum om_kem_policy kem)
+{
+	const struct world_end *a = &world.end[A], *b = &world.end[B];
+
+	world_set_up_with(kem, kem);
+	world.quiet = true;
+	world.end[B].clock = FIVE_YEARS;
+	world_tell(&world.end[B], OM_AGENT_KEY_NEEDED, 0);
+	world_run(1);
+	unit_ok(a->installed == 1 && !b->times[OM_AGENT_TIME_RAISED],
+		"agent: a clock that is ahead", "%s", world_counts());
+	world.end[B].clock = 0;
+	om_agent_free(&world.end[B].agent);
+	memset(world.end[B].own, 0, OM_HS_TIME);
+	world_start(B);
+	world_forget_counts();
+	world_tell(&world.end[B], OM_AGENT_KEY_NEEDED, 0);
+	world_run(1);
+	unit_ok(a->installed == 1 && b->installed == 1 && world.sent == 4 &&
+		b->times[OM_AGENT_TIME_RAISED] == 1, "agent: and right again, without its file",
+		"%s", world_counts());
+	/* It goes on from there, with that peer alone: its own time is the clock's. */
+	for (int i = 0; i < 3; i++) {
+		world_run(20);
+		world_tell(&world.end[B], OM_AGENT_KEY_SOFT, 0);
+		world_run(1);
+	}
+	unit_ok(b->installed == 4 && world.sent == 10 && b->own[4] == 0 &&
+		world_peer(A)->latest[4] != 0 && b->times[OM_AGENT_TIME_RAISED] == 1 &&
+		!a->times[OM_AGENT_TIME_LATE], "agent: it knows that time from then on",
+		"%s", world_counts());
+	world.quiet = false;
+	world_forget_counts();
+	world_run(500);
+	unit_ok(world_nothing_lost(), "agent: with data", "%s", world_counts());
+	world_tear_down();
+}
+
+/* One boots in 1970 and has lost its file, the other is five years ahead. */
+static void two_clocks(int first)
+{
+	world_set_up();
+	world_run(10);
+	for (int n = 0; n < 2; n++) {
+		om_agent_free(&world.end[n].agent);
+		world.end[n].clock = n ? FIVE_YEARS : -1700000000L;
+		world.end[n].keys = 0;
+		if (n == A) {
+			memset(world.end[n].own, 0, OM_HS_TIME);
+			memset(world.end[n].remembered, 0, OM_HS_TIME);
+		}
+		world_start(n);
+	}
+	world.messages = 0;
+	world.quiet = true;
+	world_forget_counts();
+	world_tell(&world.end[first], OM_AGENT_KEY_NEEDED, 0);
+	world_run(1);
+	unit_ok(world.end[A].installed == 1 && world.end[B].installed == 1 &&
+		world.sent == (first == A ? 4 : 2), "agent: two clocks", "%d: %s", first,
+		world_counts());
+	world.quiet = false;
+	world_forget_counts();
+	world_run(1000);
+	unit_ok(world_nothing_lost(), "agent: two clocks that go on", "%d: %s", first,
+		world_counts());
+	/* Both at once, again and again */
+	for (int i = 0; i < 10; i++) {
+		for (int n = 0; n < 2; n++)
+			world_tell(&world.end[n], OM_AGENT_KEY_SOFT, 0);
+		world_run(30);
+	}
+	unit_ok(world_nothing_lost(), "agent: two clocks, both begin", "%d: %s", first,
+		world_counts());
+	world.quiet = true;
+	world_run(1);
+	replay("agent: replays among two clocks");
+	world_tear_down();
+}
+
+/* A's answer to an initiation of B's with the given time, which A's agent must send */
+static const struct world_message *time_message(int64_t known, struct om_hs *h)
+{
+	uint8_t msg[OM_HS_LEN_MAX], time[OM_HS_TIME];
+	size_t len;
+
+	put_time(world_peer(A)->latest, known);
+	put_time(time, 5);
+	len = initiation_at(time, OM_HS_CLASSIC, h, msg);
+	world.messages = 0;
+	om_agent_receive(&world.end[A].agent, world.now, &world.place[B], msg, len);
+	return world.messages == 1 ? &world.message[0] : NULL;
+}
+
+/* Time messages for others than the latest initiation, and lies */
+static void wrong_times(void)
+{
+	struct om_agent *b = &world.end[B].agent;
+	const struct om_agent_peer *peer;
+	const struct world_message *m;
+	unsigned int taken = 0;
+	struct world_message late;
+	struct om_hs h;
+
+	world_set_up();
+	world.quiet = true;
+	peer = world_peer(B);
+	m = time_message(100, &h);
+	unit_ok(m && m->len == OM_HS_TIME_MSG_LEN && m->data[3] == OM_HS_TIME_MSG &&
+		!memcmp(m->data + 4, "\1\0\0", 4), "agent: the answer to an old time", "%s",
+		world_counts());
+	unit_ok(!time_message(100, &h), "agent: one in 20 ms", "%s", world_counts());
+	world.now += 20;
+	m = time_message(100, &h);
+	unit_ok(m, "agent: another one after that", "%s", world_counts());
+	om_agent_receive(b, world.now, &world.place[A], m->data, m->len);
+	om_hs_wipe(&h);
+	unit_ok(!world.end[B].times[OM_AGENT_TIME_RAISED] &&
+		sodium_is_zero(peer->floor, OM_HS_TIME), "agent: one that was not asked for",
+		"%s", world_counts());
+	world_tear_down();
+
+	/* A knows a later time. B's first initiation gets its answer after its second. */
+	world_set_up();
+	world.quiet = true;
+	world.latest = 0;
+	put_time(world_peer(A)->latest, 100000);
+	world_tell(&world.end[B], OM_AGENT_KEY_NEEDED, 0);
+	world.now += WORLD_STEP_MS;
+	world_deliver();
+	late = world.message[0];
+	world.messages = 0;
+	for (size_t i = 8; i < late.len - 2 * OM_HS_MAC; i++) {
+		struct world_message bad = late;
+
+		bad.data[i] ^= 4;
+		om_agent_receive(b, world.now, &world.place[A], bad.data, bad.len);
+		taken += !sodium_is_zero(peer->floor, OM_HS_TIME);
+	}
+	unit_ok(late.data[3] == OM_HS_TIME_MSG && !taken, "agent: a forged time", "%u", taken);
+	world_run(6);
+	world.messages = 0;
+	world.cut[A] = true;
+	om_agent_receive(b, world.now, &world.place[A], late.data, late.len);
+	unit_ok(sodium_is_zero(peer->floor, OM_HS_TIME) || world.end[B].installed,
+		"agent: the time for an initiation that is not the latest", "%s",
+		world_counts());
+	world_tear_down();
+}
+
+/* Who lies about the time hurts itself: one initiation more a try, and none without end. */
+static void liar(void)
+{
+	struct world_end *b = &world.end[B];
+	uint8_t own[OM_HS_TIME];
+
+	world_set_up();
+	world.quiet = true;
+	world_tell(b, OM_AGENT_KEY_NEEDED, 0);
+	for (int i = 0; i < 2000; i++, world.now += 10) {
+		/* Whatever comes, it knows a later one. */
+		put_time(world_peer(A)->latest, 1000000L * (i + 1));
+		world_deliver();
+		om_agent_run(&b->agent, world.now);
+	}
+	put_time(own, (int64_t)(world.now / 1000) + 1);
+	unit_ok(world_peer(B)->tries == 4 && initiations(0, A) == 8 &&
+		memcmp(b->own, own, OM_HS_TIME) < 0 && b->times[OM_AGENT_TIME_RAISED] == 1,
+		"agent: a peer that lies about the time", "%u tries, %u initiations",
+		world_peer(B)->tries, initiations(0, A));
+	/* The end of all times */
+	memset(world_peer(A)->latest, 0xff, OM_HS_TIME);
+	world_run(30);
+	unit_ok(b->times[OM_AGENT_TIME_LAST] == 1 && !b->installed &&
+		world_peer(B)->floor[0] == 0x40, "agent: a time than which none is later", "%s",
+		world_counts());
+	om_agent_forget_time(world_peer(A));
+	world_tell(b, OM_AGENT_KEY_NEEDED, 0);
+	world_run(6);
+	unit_ok(b->installed == 1, "agent: and is forgotten", "%s", world_counts());
+	world_tear_down();
+}
+
+/* A time that is none is not taken, or it could not be passed. */
+static void no_time(void)
+{
+	uint8_t msg[OM_HS_LEN_MAX], time[OM_HS_TIME] = { 0x80 };
+	struct om_hs h;
+	size_t len;
+
+	world_set_up();
+	world.quiet = true;
+	len = initiation_at(time, OM_HS_CLASSIC, &h, msg);
+	om_agent_receive(&world.end[A].agent, world.now, &world.place[B], msg, len);
+	unit_ok(!world.sent && !world.end[A].writes && !world.end[A].installed,
+		"agent: a time that TAI64 does not have", "%s", world_counts());
+	om_hs_wipe(&h);
+	world_tear_down();
+}
+
+/* A peer that does not know time messages stays locked out, which is told once. */
+static void locked_out(void)
+{
+	struct world_end *a = &world.end[A], *b = &world.end[B];
+
+	world_set_up();
+	world.quiet = true;
+	put_time(world_peer(A)->latest, FIVE_YEARS);
+	for (int i = 0; i < 10; i++) {
+		world_tell(b, OM_AGENT_KEY_NEEDED, 0);
+		world.cut[B] = true;
+		world_run(60);
+	}
+	unit_ok(a->times[OM_AGENT_TIME_LATE] == 1 && !a->installed,
+		"agent: a peer that is locked out", "%u: %s", a->times[OM_AGENT_TIME_LATE],
+		world_counts());
+	world.cut[B] = false;
+	om_agent_forget_time(world_peer(A));
+	world_run(10);
+	unit_ok(a->installed == 1 && b->installed == 1, "agent: and let in by hand", "%s",
+		world_counts());
+	world_tear_down();
+}
+
+/* Old messages in a mode that must not be used get no answer in it. */
+static void old_mode(void)
+{
+	uint8_t msg[OM_HS_LEN_MAX], time[OM_HS_TIME];
+	struct om_hs h;
+	size_t len;
+
+	world_set_up();
+	world.quiet = true;
+	put_time(time, 5);
+	put_time(world_peer(A)->latest, 100);
+	len = initiation_at(time, OM_HS_MLKEM, &h, msg);
+	om_agent_receive(&world.end[A].agent, world.now, &world.place[B], msg, len);
+	unit_ok(!world.sent && !world.end[A].refused[OM_HS_MLKEM],
+		"agent: an old time in a mode that is ruled out", "%s", world_counts());
+	om_hs_wipe(&h);
+	world_tear_down();
+}
+
+static bool scale_send(void *ctx, uint32_t peer_id, uint32_t local_id,
+		       const uint8_t *msg, size_t len)
+{
+	(void)ctx;
+	(void)peer_id;
+	(void)local_id;
+	(void)msg;
+	(void)len;
+	return true;
+}
+
+static bool scale_epoch(void *ctx, int64_t *epoch)
+{
+	(void)ctx;
+	*epoch = 0;
+	return true;
+}
+
+static void scale_clock(void *ctx, uint8_t time[OM_HS_TIME])
+{
+	(void)ctx;
+	put_time(time, 1);
+}
+
+/* Without the curve, which would hide what the rest costs */
+static bool scale_remember(void *ctx, const uint8_t *public, const uint8_t *time)
+{
+	(void)ctx;
+	(void)public;
+	(void)time;
+	return false;
+}
+
+static const struct om_agent_ops scale_ops = {
+	.send_peer = scale_send,
+	.epoch = scale_epoch,
+	.clock = scale_clock,
+	.remember = scale_remember,
+};
+
+static void put_mac1(const struct om_hs_host *host, uint8_t *msg, size_t len)
+{
+	uint8_t whole[crypto_auth_hmacsha256_BYTES];
+	crypto_auth_hmacsha256_state state;
+
+	crypto_auth_hmacsha256_init(&state, host->labels.mac1, 32);
+	crypto_auth_hmacsha256_update(&state, msg, len - 2 * OM_HS_MAC);
+	crypto_auth_hmacsha256_final(&state, whole);
+	memcpy(msg + len - 2 * OM_HS_MAC, whole, OM_HS_MAC);
+}
+
+/* Processor time of @rounds of all that may happen with this many peers, in ms */
+static double cost(uint32_t peers, int rounds)
+{
+	static struct om_agent agent;
+	uint8_t msg[OM_HS_LEN_MAX], public[OM_NOISE_KEY];
+	struct timespec from, to;
+	struct om_agent_source at = { .len = 4 };
+	struct om_hs_host host = { 0 };
+
+	om_agent_init(&agent, &scale_ops, NULL);
+	memset(agent.host.pair.secret, 3, 32);
+	om_hs_host_init(&agent.host);
+	om_hs_host_init(&host);
+	randombytes_buf(public, sizeof(public));
+	for (uint32_t i = 1; i <= peers; i++) {
+		memcpy(public, &i, sizeof(i));
+		om_agent_add(&agent, i, public);
+		/* All of them wait. */
+		om_agent_tell(&agent, 1, i, OM_AGENT_KEY_NEEDED, 0);
+	}
+	memset(msg, 0, sizeof(msg));
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+	for (int i = 0; i < rounds; i++) {
+		uint32_t id = (uint32_t)i % peers + 1;
+
+		memcpy(msg, "OMR\x22", 4);
+		memcpy(msg + 4, &i, sizeof(i));
+		om_agent_receive(&agent, 2, &at, msg, OM_HS_COOKIE_LEN);
+		memcpy(msg, "OMR\x21", 4);
+		put_mac1(&agent.host, msg, OM_HS_RESPONSE_LEN);
+		om_agent_receive(&agent, 2, &at, msg, OM_HS_RESPONSE_LEN);
+		om_agent_tell(&agent, 2, id, OM_AGENT_KEY_CONFIRMED, 1);
+		om_agent_tell(&agent, 2, id, OM_AGENT_KEY_SOFT, 0);
+		om_agent_remove(&agent, id);
+		memcpy(public, &id, sizeof(id));
+		om_agent_add(&agent, id, public);
+		om_agent_run(&agent, 2);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+	om_agent_free(&agent);
+	return (double)(to.tv_sec - from.tv_sec) * 1e3 +
+	       (double)(to.tv_nsec - from.tv_nsec) / 1e6;
+}
+
+/* A hundred times the peers: what costs more than thrice the time looks at all of them. */
+static void scale(void)
+{
+	double few = 0, many = 0;
+
+	/* The first run is slower: caches. One in three may be disturbed. */
+	for (int i = 0; i < 4 && (!i || many > 3 * few + 5); i++) {
+		few = cost(100, 3000);
+		many = cost(10000, 3000);
+	}
+	unit_ok(many <= 3 * few + 5, "agent: nothing looks at all peers",
+		"100 peers: %.1f ms, 10000 peers: %.1f ms", few, many);
 }
 
 /* What cannot be remembered is not done. */
@@ -430,6 +963,21 @@ void test_agent(void)
 	clocks();
 	replayed();
 	nobody();
-	flood();
+	cookie(OM_KEM_OFF);
+	cookie(OM_KEM_REQUIRED);
+	cookie_flood();
+	cookie_of_response();
+	strangers();
+	hasty();
+	ahead(OM_KEM_OFF);
+	ahead(OM_KEM_REQUIRED);
+	two_clocks(A);
+	two_clocks(B);
+	wrong_times();
+	liar();
+	no_time();
+	locked_out();
+	old_mode();
+	scale();
 	full_disk();
 }

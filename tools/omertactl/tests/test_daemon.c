@@ -6,7 +6,18 @@
 
 #include "../daemon_peers.h"
 
-static struct om_key *add_key(uint32_t peer_id, uint32_t local_id, uint32_t state)
+#include "../keygen.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct om_agent_ops no_ops;
+static struct om_agent agent;
+
+static struct om_key *add_key(uint32_t peer_id, uint32_t local_id, uint32_t state,
+			      uint64_t age)
 {
 	struct om_key *key = om_list_add(&fake_device("omr0")->keys, sizeof(*key));
 
@@ -15,7 +26,45 @@ static struct om_key *add_key(uint32_t peer_id, uint32_t local_id, uint32_t stat
 	key->peer_id = peer_id;
 	key->local_id = local_id;
 	key->state = state;
+	key->age = age;
 	return key;
+}
+
+static struct om_peer *add_peer(uint32_t id, uint8_t public)
+{
+	struct om_peer *peer = om_list_add(&fake_device("omr0")->peers, sizeof(*peer));
+
+	peer->id = id;
+	memset(peer->public_key, public, sizeof(peer->public_key));
+	return peer;
+}
+
+/* A device without peers, and an agent that has none */
+static void set_up(struct om_daemon *d, const char *times)
+{
+	struct unit_run run;
+	struct om_err err;
+
+	fake_reset();
+	run = unit_main("link add omr0", NULL);
+	unit_run_free(&run);
+	om_agent_init(&agent, &no_ops, d);
+	memset(agent.host.pair.secret, 1, OM_NOISE_KEY);
+	om_hs_host_init(&agent.host);
+	d->agent = &agent;
+	unlink(unit_path(times));
+	d->times = om_times_open(unit_path(times), &err);
+	fake.strict = true;
+}
+
+static void tear_down(struct om_daemon *d)
+{
+	om_agent_free(&agent);
+	om_times_close(d->times);
+	om_peers_end(d);
+	d->agent = NULL;
+	d->lost = false;
+	d->adopt = false;
 }
 
 /* What was offered may be in use although no event said so. */
@@ -24,34 +73,213 @@ static void forget(struct om_daemon *d)
 	static const struct {
 		const char *name;
 		uint32_t state;
-		bool goes;
+		bool used, lost, goes;
 	} cases[] = {
-		{ "offered", OMERTA_KEY_STATE_INSTALLED, true },
-		{ "active", OMERTA_KEY_STATE_ACTIVE, false },
-		{ "retired", OMERTA_KEY_STATE_RETIRED, false },
+		{ "offered", OMERTA_KEY_STATE_INSTALLED, false, false, true },
+		{ "used in between", OMERTA_KEY_STATE_INSTALLED, true, false, false },
+		{ "offered, events were lost", OMERTA_KEY_STATE_INSTALLED, false, true, false },
+		{ "active", OMERTA_KEY_STATE_ACTIVE, false, false, false },
+		{ "retired", OMERTA_KEY_STATE_RETIRED, false, false, false },
 	};
-	int rc;
 
 	for (size_t i = 0; i < OM_ARRAY_SIZE(cases); i++) {
-		fake_device("omr0")->keys.n = 0;
-		add_key(2, 7, OMERTA_KEY_STATE_INSTALLED);
-		add_key(1, 6, OMERTA_KEY_STATE_INSTALLED);
-		add_key(1, 7, cases[i].state);
+		bool failed;
+
+		set_up(d, "forget.times");
+		add_peer(1, 7);
+		add_peer(2, 8);
+		add_key(2, 7, OMERTA_KEY_STATE_INSTALLED, 9);
+		add_key(1, 6, OMERTA_KEY_STATE_INSTALLED, 9);
+		add_key(1, 7, cases[i].state, 8);
+		om_peers_adopt(d);
 		fake_forget_log();
-		rc = om_peers_forget_key(d, 1, 7);
-		unit_ok(!rc && !strcmp(fake.log, cases[i].goes ?
+		om_peers_forget_key(d, 1, 7);
+		if (cases[i].used)
+			om_peers_key_used(d, 1, 7);
+		d->lost = cases[i].lost;
+		failed = om_peers_tidy(d);
+		unit_ok(!failed && !fake.reads && !strcmp(fake.log, cases[i].goes ?
 				"key-del ifname=omr0 peer-id=1 local-id=0x7\n" : ""),
 			"daemon: a key is forgotten if nobody uses it", "%s: %s",
 			cases[i].name, fake.log);
+		/* Once all is known again */
+		om_peers_adopt(d);
+		fake_forget_log();
+		unit_ok(!om_peers_tidy(d) && !strcmp(fake.log, cases[i].lost ?
+				"key-del ifname=omr0 peer-id=1 local-id=0x7\n" : ""),
+			"daemon: and not before that is known", "%s: %s", cases[i].name,
+			fake.log);
+		om_peers_forget_key(d, 3, 7);
+		om_peers_forget_key(d, 2, 99);
+		unit_ok(!om_peers_tidy(d), "daemon: one that is gone", "%s", d->err.text);
+		tear_down(d);
 	}
-	unit_ok(!om_peers_forget_key(d, 3, 7), "daemon: one that is gone", "%s",
-		d->err.text);
+}
+
+/* The daemon installs a key of this id. */
+static bool install(struct om_daemon *d, uint32_t local_id, bool initiator)
+{
+	struct om_agent_key key = {
+		.peer_id = 1,
+		.local_id = local_id,
+		.initiator = initiator,
+		.epoch = -1,
+		.soft_s = 5,
+		.keys.remote_id = 9,
+	};
+
+	memset(key.keys.rx, 1, sizeof(key.keys.rx));
+	memset(key.keys.tx, 2, sizeof(key.keys.tx));
+	return om_peers_install(d, &key);
+}
+
+/* Too many keys of a peer: the oldest goes, but never the one in use. */
+static void full(struct om_daemon *d)
+{
+	bool ok = true;
+
+	set_up(d, "full.times");
+	add_peer(1, 7);
+	om_peers_adopt(d);
+	for (uint32_t i = 1; i <= 8; i++)
+		ok = ok && install(d, i, i == 1);
+	unit_ok(ok && CONTAINS(fake.log, " handshake"), "daemon: keys are a handshake's",
+		"%s", fake.log);
+	fake_forget_log();
+	ok = install(d, 9, false);
+	unit_ok(ok && CONTAINS(fake.log, "key-del ifname=omr0 peer-id=1 local-id=0x2\n") &&
+		fake.reads == 2, "daemon: an old key makes space, without a dump", "%u, %s",
+		fake.reads, fake.log);
+	om_peers_key_used(d, 1, 4);
+	fake_forget_log();
+	ok = install(d, 10, false) && install(d, 11, false) && install(d, 12, false);
+	unit_ok(ok && CONTAINS(fake.log, "local-id=0x3\n") &&
+		CONTAINS(fake.log, "key-del ifname=omr0 peer-id=1 local-id=0x5\n") &&
+		!CONTAINS(fake.log, "local-id=0x4\n"), "daemon: none that is in use", "%s",
+		fake.log);
+	/* The memory of used secrets is full, which no deletion helps. */
+	fake_forget_log();
+	fake.fail_at = 1;
+	fake.fail_with = EDQUOT;
+	ok = install(d, 13, false);
+	unit_ok(!ok && !CONTAINS(fake.log, "key-del") && CONTAINS(d->err.text, "says no"),
+		"daemon: EDQUOT deletes nothing and is told", "%s%s", fake.log, d->err.text);
+	fake.fail_at = 0;
+	/* Somebody else's keys are found by reading all. */
+	om_agent_find(&agent, 1)->knowns = 0;
+	d->adopt = false;
+	fake_forget_log();
+	ok = install(d, 14, false);
+	unit_ok(!ok && d->adopt && !om_peers_adopt(d) && install(d, 14, false),
+		"daemon: keys that others installed", "%s", fake.log);
+	tear_down(d);
+}
+
+/* An id that is another peer's now, one that is gone and one that is new */
+static void stale(struct om_daemon *d)
+{
+	const struct om_agent_peer *peer;
+	struct om_peer now;
+
+	set_up(d, "stale.times");
+	add_peer(1, 7);
+	om_peers_adopt(d);
+	memset(fake_peer(fake_device("omr0"), 1)->public_key, 8, OM_NOISE_KEY);
+	fake_forget_log();
+	unit_ok(!om_peers_get(d, 1, &now) && !om_peers_tidy(d) && fake.reads == 2 &&
+		agent.peers == 1 && om_agent_find(&agent, 1)->hs.public[0] == 8,
+		"daemon: a peer that was replaced", "%u reads", fake.reads);
+	add_peer(2, 9);
+	add_peer(3, 0);
+	om_peers_look(d, 2, false);
+	om_peers_look(d, 3, false);
+	om_peers_look(d, 4, false);
+	unit_ok(!om_peers_tidy(d) && agent.peers == 2 && om_agent_find(&agent, 2) &&
+		!d->adopt, "daemon: one that is new, or has no public key", "%zu",
+		agent.peers);
+	fake_device("omr0")->peers.n--;
+	fake_device("omr0")->peers.n--;
+	om_peers_look(d, 2, false);
+	unit_ok(!om_peers_tidy(d) && agent.peers == 1 && !om_agent_find(&agent, 2),
+		"daemon: one that is gone", "%zu", agent.peers);
+	add_peer(5, 5);
+	memset(fake_peer(fake_device("omr0"), 1)->public_key, 6, OM_NOISE_KEY);
+	peer = om_agent_find(&agent, 1);
+	unit_ok(!om_peers_adopt(d) && agent.peers == 2 && peer &&
+		om_agent_find(&agent, 1)->hs.public[0] == 6, "daemon: all of them", "%zu",
+		agent.peers);
+	tear_down(d);
+}
+
+/* An agent that begins reads @n peers and their keys: in ms of processor time */
+static double cost(struct om_daemon *d, uint32_t n)
+{
+	struct timespec from, to;
+
+	set_up(d, "scale.times");
+	fake.quiet = true;
+	for (uint32_t i = 1; i <= n; i++) {
+		memcpy(add_peer(i, 7)->public_key, &i, sizeof(i));
+		add_key(i, i, OMERTA_KEY_STATE_INSTALLED, 5);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+	om_peers_adopt(d);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+	tear_down(d);
+	return (double)(to.tv_sec - from.tv_sec) * 1e3 +
+	       (double)(to.tv_nsec - from.tv_nsec) / 1e6;
+}
+
+/* A peer of 10000 costs what one of 1000 does, or five times as much, for its caches. */
+static void scale(struct om_daemon *d)
+{
+	double few = 0, many = 0;
+
+	for (int i = 0; i < 4 && (!i || many > 50 * few + 5); i++) {
+		few = cost(d, 1000);
+		many = cost(d, 10000);
+	}
+	unit_ok(many <= 50 * few + 5, "daemon: reading all peers takes time by their number",
+		"1000: %.1f ms, 10000: %.1f ms", few, many);
+}
+
+/* Another private key in the file: the kernel is told, until it knows. */
+static void rebound(struct om_daemon *d)
+{
+	char path[200], text[200], base64[OM_BASE64_LEN];
+	uint8_t private[OM_NOISE_KEY], public[OM_NOISE_KEY];
+	struct om_err err;
+	int rc[3];
+
+	set_up(d, "rebind.times");
+	d->config = path;
+	for (uint8_t fill = 1; fill <= 2; fill++) {
+		memset(private, fill, sizeof(private));
+		om_base64_encode(base64, private);
+		snprintf(text, sizeof(text), "[Interface]\nPrivateKey = %s\n", base64);
+		snprintf(path, sizeof(path), "%s",
+			 unit_file("omr0.conf", text, strlen(text), 0600));
+		rc[fill] = fill == 1 ? om_peers_read_config(d, &err) : om_peers_reload(d);
+	}
+	om_key_public(public, private);
+	unit_ok(!rc[1] && !rc[2] && fake.binds == 1 && !memcmp(fake.bound, public, 32),
+		"daemon: another private key", "%u binds, %s", fake.binds, d->err.text);
+	rc[1] = om_peers_reload(d);
+	unit_ok(!rc[1] && fake.binds == 1, "daemon: the same private key", "%u", fake.binds);
+	d->rebind = true;
+	fake.fail_bind = 2;
+	rc[1] = om_peers_bind(d);
+	rc[2] = om_peers_bind(d);
+	unit_ok(rc[1] && !rc[2] && d->adopt && fake.binds == 3 && !om_peers_bind(d) &&
+		fake.binds == 3, "daemon: which the kernel is told until it knows", "%u",
+		fake.binds);
+	om_config_free(&d->conf);
+	tear_down(d);
 }
 
 static void become(struct om_daemon *d, uint8_t secret)
 {
-	while (d->agent->peers)
-		om_agent_remove(d->agent, d->agent->peer[0].id);
+	om_agent_remove_all(d->agent);
 	memset(d->agent->host.pair.secret, secret, OM_NOISE_KEY);
 	om_hs_host_init(&d->agent->host);
 }
@@ -60,26 +288,20 @@ static void become(struct om_daemon *d, uint8_t secret)
 static bool has_time(struct om_daemon *d, const uint8_t *time)
 {
 	return !om_peers_adopt(d) && d->agent->peers == 1 &&
-	       !memcmp(d->agent->peer[0].latest, time, OM_HS_TIME);
+	       !memcmp(d->agent->first->latest, time, OM_HS_TIME);
 }
 
 /* With a stolen key somebody could have sent times that its peer never comes to. */
 static void new_key(struct om_daemon *d)
 {
-	static const struct om_agent_ops ops;
 	static const uint8_t none[OM_HS_TIME];
-	struct om_agent agent;
 	uint8_t time[OM_HS_TIME], key[OM_NOISE_KEY];
 	struct om_peer *peer;
 	struct om_err err;
 
-	peer = om_list_add(&fake_device("omr0")->peers, sizeof(*peer));
-	peer->id = 1;
-	memset(peer->public_key, 7, sizeof(peer->public_key));
+	set_up(d, "new-key.times");
+	peer = add_peer(1, 7);
 	memset(time, 0xff, sizeof(time));
-	om_agent_init(&agent, &ops, d);
-	d->agent = &agent;
-	d->times = om_times_open(unit_path("new-key.times"), &err);
 	become(d, 1);
 	om_times_key(agent.host.pair.public, peer->public_key, key);
 	unit_ok(d->times && has_time(d, none) &&
@@ -90,22 +312,49 @@ static void new_key(struct om_daemon *d)
 	become(d, 2);
 	unit_ok(has_time(d, none), "daemon: with another key of ours it is not", "%s",
 		"");
-	become(d, 2);
-	om_agent_free(&agent);
-	om_times_close(d->times);
-	d->agent = NULL;
+	tear_down(d);
+}
+
+/* "omertactl times forget" with an agent: memory and disk */
+static void forget_time(struct om_daemon *d)
+{
+	uint8_t time[OM_HS_TIME] = { 1 }, key[OM_NOISE_KEY];
+	char line[OM_BASE64_LEN];
+	struct om_peer *peer;
+	struct om_err err;
+	bool ok;
+
+	set_up(d, "forget-time.times");
+	peer = add_peer(1, 7);
+	snprintf(d->times_path, sizeof(d->times_path), "%s", unit_path("forget-time.times"));
+	om_times_key(agent.host.pair.public, peer->public_key, key);
+	om_times_put(d->times, key, time, &err);
+	om_peers_adopt(d);
+	ok = om_agent_find(&agent, 1)->latest[0] == 1;
+	unit_ok(ok && om_peers_forget_time(d) == OM_SYSTEM && d->err.sys == ENOENT,
+		"daemon: nobody asked for a time to be forgotten", "%s", d->err.text);
+	om_base64_encode(line, peer->public_key);
+	line[OM_BASE64_LEN - 1] = '\n';
+	unit_file("forget-time.times.forget", line, OM_BASE64_LEN, 0600);
+	ok = !om_peers_forget_time(d);
+	om_times_get(d->times, key, time);
+	unit_ok(ok && !om_agent_find(&agent, 1)->latest[0] && !time[0] &&
+		access(unit_path("forget-time.times.forget"), F_OK),
+		"daemon: a time is forgotten", "%s", d->err.text);
+	tear_down(d);
 }
 
 void test_daemon(void)
 {
 	struct om_daemon d = { .ifname = "omr0", .nl = om_nl_new() };
-	struct unit_run run;
 
-	fake_reset();
-	run = unit_main("link add omr0", NULL);
-	unit_run_free(&run);
 	forget(&d);
+	full(&d);
+	stale(&d);
+	scale(&d);
+	rebound(&d);
 	new_key(&d);
+	forget_time(&d);
 	om_nl_free(d.nl);
 	fake_reset();
 }

@@ -7,12 +7,11 @@
  */
 #include "unit.h"
 
+#include "cookies.h"
+
 #include "../handshake.h"
 
 #include <sodium.h>
-
-#define HERE	"192.0.2.1:51900"
-#define THERE	"192.0.2.2:51900"
 
 static struct {
 	struct om_hs_host a, b, c;
@@ -84,11 +83,9 @@ static bool conclude(void)
 	return om_hs_read_response(&t.ha, &t.to_b, t.second, t.second_len, &t.ka);
 }
 
-static enum om_hs_proof check(struct om_hs_host *host, uint64_t now,
-			      const char *source)
+static bool check(const struct om_hs_host *host)
 {
-	return om_hs_check(host, now, t.first, t.first_len, source,
-			   strlen(source));
+	return om_hs_check(host, t.first, t.first_len);
 }
 
 static void whole(enum om_hs_mode mode)
@@ -213,8 +210,8 @@ static void lengths(void)
 			for (size_t len = 0; len <= sizeof(msg); len++)
 				accepted[msg[4]] += om_hs_length(msg, len) != 0;
 	}
-	/* An initiation, and what has no mode in its header: two responses, a cookie */
-	unit_ok(accepted[0] == 4 && accepted[1] == 4 && accepted[2] == 3,
+	/* An initiation; and without a mode in the header two responses, two times, a cookie */
+	unit_ok(accepted[0] == 6 && accepted[1] == 6 && accepted[2] == 5,
 		"handshake: kinds, modes and lengths", "%u %u %u", accepted[0],
 		accepted[1], accepted[2]);
 	msg[3] = OM_HS_INITIATION;
@@ -235,7 +232,7 @@ static void changed(enum om_hs_mode mode)
 	set_up(mode);
 	for (size_t i = 0; i < t.first_len - OM_HS_MAC; i++) {
 		t.first[i] ^= 0x10;
-		mac += check(&t.b, 1000, HERE) != OM_HS_NONE;
+		mac += check(&t.b);
 		/* The header is only in the prologue and mac1. */
 		if (i >= 8 && i < t.first_len - 2 * OM_HS_MAC)
 			inside += om_hs_read_initiation(&t.hb, &t.b, t.first,
@@ -286,11 +283,11 @@ static void zero_ids(enum om_hs_mode mode)
 	unit_ok(!conclude(), in_mode("a responder's key id of zero"), "%s", "");
 }
 
-static size_t cookie(uint64_t now, const char *source)
+static const uint8_t biscuit[OM_HS_MAC] = "made by a kernel";
+
+static void cookie(void)
 {
-	t.second_len = om_hs_make_cookie(&t.b, now, t.first, t.first_len, source,
-					 strlen(source), t.second);
-	return t.second_len;
+	t.second_len = cookie_message(&t.b, biscuit, t.first, t.first_len, t.second);
 }
 
 static void again(uint64_t now)
@@ -305,14 +302,11 @@ static void cookies(void)
 	unsigned int taken = 0;
 
 	set_up(OM_HS_CLASSIC);
-	unit_ok(check(&t.b, 1000, HERE) == OM_HS_KNOWS_US,
+	unit_ok(check(&t.b) && !check(&t.c) &&
+		sodium_is_zero(t.first + t.first_len - OM_HS_MAC, OM_HS_MAC),
 		"handshake: without a cookie", "%s", "");
-	unit_ok(check(&t.c, 1000, HERE) == OM_HS_NONE,
-		"handshake: for another host", "%s", "");
-	cookie(1000, HERE);
-	for (size_t i = 3; i < t.second_len; i++) {
-		if (i == 3)
-			continue;
+	cookie();
+	for (size_t i = 4; i < t.second_len; i++) {
 		t.second[i] ^= 4;
 		taken += om_hs_take_cookie(&t.to_b, 1000, t.second,
 					   t.second_len);
@@ -325,21 +319,77 @@ static void cookies(void)
 	unit_ok(!om_hs_take_cookie(&t.to_b, 1000, copy, sizeof(copy)),
 		"handshake: is taken once", "%s", "");
 	again(2000);
-	unit_ok(check(&t.b, 2000, HERE) == OM_HS_HAS_COOKIE,
+	unit_ok(check(&t.b) && cookie_is_in(biscuit, t.first, t.first_len),
 		"handshake: with the cookie", "%s", "");
-	unit_ok(check(&t.b, 2000, THERE) == OM_HS_KNOWS_US,
-		"handshake: from another address", "%s", "");
-	t.first[t.first_len - 1] ^= 1;
-	unit_ok(check(&t.b, 2000, HERE) == OM_HS_KNOWS_US,
-		"handshake: with another mac2", "%s", "");
-	t.first[t.first_len - 1] ^= 1;
-	unit_ok(check(&t.b, 1000 + OM_HS_COOKIE_MS, HERE) == OM_HS_KNOWS_US,
-		"handshake: its secret changes", "%s", "");
 	again(1000 + OM_HS_COOKIE_MS);
 	unit_ok(sodium_is_zero(t.first + t.first_len - OM_HS_MAC, OM_HS_MAC),
 		"handshake: an old cookie is not used", "%s", "");
 	unit_ok(!om_hs_take_cookie(&t.to_b, 2000, copy, sizeof(copy)),
 		"handshake: a cookie for an older message", "%s", "");
+}
+
+static const struct {
+	size_t response, time;
+} answers[OM_HS_MODES] = {
+	[OM_HS_CLASSIC] = { 92, 100 },
+	[OM_HS_MLKEM] = { 1180, 1188 },
+};
+
+/* A time message is what it is: nothing else, and for nobody else. */
+static void times(enum om_hs_mode mode)
+{
+	uint8_t latest[OM_HS_TIME] = "twelve bytes", time[OM_HS_TIME], msg[OM_HS_LEN_MAX];
+	struct om_hs_peer before;
+	unsigned int taken = 0;
+	struct om_hs hs;
+	size_t len;
+
+	set_up(mode);
+	om_hs_read_initiation(&t.hb, &t.b, t.first, t.first_len, &t.offer);
+	hs = t.ha;
+	before = t.to_a;
+	len = om_hs_answer_time(&t.hb, &t.to_a, &t.offer, latest, 1000, msg);
+	unit_ok(len == answers[mode].time && om_hs_length(msg, len) == len &&
+		!memcmp(msg, "OMR\x23\x44\x33\x22\x11", 8) &&
+		om_hs_response_id(msg) == 0x11223344 && om_hs_check(&t.a, msg, len) &&
+		len < t.first_len, in_mode("time message"), "%zu", len);
+	unit_ok(!memcmp(&before, &t.to_a, sizeof(before)) &&
+		sodium_is_zero((void *)&t.hb, sizeof(t.hb)),
+		in_mode("it leaves nothing behind"), "%s", "");
+	for (size_t i = 8; i < len - 2 * OM_HS_MAC; i++) {
+		msg[i] ^= 0x10;
+		taken += om_hs_read_time(&t.ha, &t.to_b, msg, len, time);
+		msg[i] ^= 0x10;
+	}
+	for (size_t cut = 0; cut < len; cut++)
+		taken += om_hs_read_time(&t.ha, &t.to_b, msg, cut, time);
+	unit_ok(!taken && om_hs_read_time(&t.ha, &t.to_b, msg, len, time) &&
+		!memcmp(time, latest, sizeof(time)) && !memcmp(&hs, &t.ha, sizeof(hs)),
+		in_mode("its time, and forged ones"), "%u", taken);
+	/* As a response, at its own length, cut or with another type */
+	taken = om_hs_read_response(&t.ha, &t.to_b, msg, len, &t.ka);
+	taken += om_hs_read_response(&t.ha, &t.to_b, msg, answers[mode].response, &t.ka);
+	msg[3] = OM_HS_RESPONSE;
+	taken += om_hs_read_response(&t.ha, &t.to_b, msg, len, &t.ka);
+	taken += om_hs_read_response(&t.ha, &t.to_b, msg, answers[mode].response, &t.ka);
+	/* With the response's tag where that would be */
+	memmove(msg + answers[mode].response - 48, msg + len - 48, 16);
+	taken += om_hs_read_response(&t.ha, &t.to_b, msg, answers[mode].response, &t.ka);
+	unit_ok(!taken && !memcmp(&hs, &t.ha, sizeof(hs)), in_mode("it is no response"), "%u",
+		taken);
+	/* And the other way round; which is good after all that */
+	respond();
+	taken = om_hs_read_time(&t.ha, &t.to_b, t.second, t.second_len, time);
+	t.second[3] = OM_HS_TIME_MSG;
+	taken += om_hs_read_time(&t.ha, &t.to_b, t.second, answers[mode].time, time);
+	t.second[3] = OM_HS_RESPONSE;
+	unit_ok(!taken && conclude(), in_mode("nor is a response a time message"), "%u",
+		taken);
+	/* Another initiation's */
+	set_up(mode);
+	msg[3] = OM_HS_TIME_MSG;
+	unit_ok(!om_hs_read_time(&t.ha, &t.to_b, msg, len, time),
+		in_mode("the time message of another initiation"), "%s", "");
 }
 
 void test_handshake(void)
@@ -350,6 +400,7 @@ void test_handshake(void)
 		changed(mode);
 		wrong_psk(mode);
 		zero_ids(mode);
+		times(mode);
 	}
 	encapsulated();
 	mixed();

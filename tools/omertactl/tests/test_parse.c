@@ -87,6 +87,12 @@ static const struct {
 	{ 1, "-x link show", "", "\"-x\": unknown option" },
 	{ 0, "-h", "", NULL },
 	{ 0, "-V", "", NULL },
+	/* times */
+	{ 1, "times forget omr0", "", "times forget: peer is missing" },
+	{ 1, "-j times forget omr0 peer 1", "", "there is nothing to print" },
+	{ 2, "times forget omr0 peer zoe", "", "no peer of omr0 has this name" },
+	{ 2, "times forget omr0 peer 77", "", "times forget: omr0 peer 77: No such file" },
+	{ 2, "times forget omr0 peer " PUB, "", "omr0.times\": No such file" },
 	/* peers */
 	{ 0, "peer add omr0 id 5", "peer-new ifname=omr0 id=5\n", NULL },
 	{ 0, "peer add omr0 id 5 name alice public-key " PUB " endpoint 192.0.2.7:51900 allowed-ips 10.9.0.2/32,fd09::2/128 keepalive 25",
@@ -227,6 +233,7 @@ int main(void)
 	test_print();
 	test_secret();
 	test_extack();
+	test_map();
 	test_noise();
 	test_handshake();
 	test_agent();

@@ -5,12 +5,17 @@
  */
 #include "unit.h"
 
+#include "../keygen.h"
 #include "../times.h"
+#include "../times_forget.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const uint8_t key_a[OM_NOISE_KEY] = { 1 }, key_b[OM_NOISE_KEY] = { 2 };
@@ -131,10 +136,160 @@ static void full(void)
 	om_times_close(t);
 }
 
+/* One key's time goes, on disk too; or nothing does. */
+static void forgets(void)
+{
+	struct om_times *t = open_it();
+	struct rlimit old, now;
+	bool refused;
+
+	getrlimit(RLIMIT_FSIZE, &old);
+	now = old;
+	now.rlim_cur = 30;
+	setrlimit(RLIMIT_FSIZE, &now);
+	refused = t && om_times_forget(t, key_a, &err) && get(t, key_a) == 249;
+	setrlimit(RLIMIT_FSIZE, &old);
+	unit_ok(refused, "times: what cannot be written is not forgotten", "%s", err.text);
+	unit_ok(t && !om_times_forget(t, key_a, &err) && !get(t, key_a) &&
+		get(t, key_b) == 9, "times: one is forgotten", "%s", err.text);
+	om_times_close(t);
+	t = open_it();
+	unit_ok(t && !get(t, key_a) && get(t, key_b) == 9 && size() == 70 &&
+		put(t, key_a, 1) && get(t, key_a) == 1, "times: and stays so", "%s", err.text);
+	om_times_close(t);
+}
+
+#define PEER	"AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
+
+/* An agent that has the file, in a process of its own. It does what it is asked once. */
+static pid_t have_it(bool lock_only)
+{
+	uint8_t public[OM_NOISE_KEY], wanted[OM_NOISE_KEY];
+	int fd[2], sig;
+	sigset_t set;
+	char c = 0;
+	pid_t pid;
+
+	if (pipe(fd))
+		abort();
+	pid = fork();
+	if (pid) {
+		close(fd[1]);
+		if (read(fd[0], &c, 1) != 1)
+			abort();
+		close(fd[0]);
+		return pid;
+	}
+	sigemptyset(&set);
+	sigaddset(&set, OM_TIMES_SIGNAL);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	if (!open_it() || write(fd[1], &c, 1) != 1)
+		_exit(1);
+	om_base64_decode(wanted, PEER, &err);
+	sigwait(&set, &sig);
+	if (lock_only || om_times_forget_asked(unit_path("times"), public, &err) ||
+	    memcmp(public, wanted, sizeof(public)))
+		_exit(1);
+	om_times_forget_done(unit_path("times"));
+	_exit(0);
+}
+
+/* The command, with an agent and without */
+static void command(void)
+{
+	uint8_t ours[OM_NOISE_KEY], private[OM_NOISE_KEY], theirs[OM_NOISE_KEY];
+	uint8_t key[OM_NOISE_KEY];
+	char base64[OM_BASE64_LEN], text[200], words[300];
+	struct om_times *t;
+	struct unit_run run;
+	int status;
+	pid_t pid;
+
+	memset(private, 5, sizeof(private));
+	om_key_public(ours, private);
+	om_base64_encode(base64, private);
+	om_base64_decode(theirs, PEER, &err);
+	om_times_key(ours, theirs, key);
+	snprintf(text, sizeof(text), "[Interface]\nPrivateKey = %s\n", base64);
+	unit_file("times.conf", text, strlen(text), 0600);
+	snprintf(words, sizeof(words), "times forget times peer " PEER " config %s",
+		 unit_path("times.conf"));
+	snprintf(text, sizeof(text), "%s", unit_path("times"));
+	*strrchr(text, '/') = '\0';
+	setenv("STATE_DIRECTORY", text, 1);
+	t = om_times_open(unit_path("times.times"), &err);
+	put(t, key, 7);
+	put(t, key_b, 8);
+	om_times_close(t);
+	run = unit_main(words, NULL);
+	t = om_times_open(unit_path("times.times"), &err);
+	unit_ok(!run.rc && t && !get(t, key) && get(t, key_b) == 8,
+		"times: forgotten by the command", "%s", run.err);
+	unit_run_free(&run);
+	om_times_close(t);
+	unlink(unit_path("times.times"));
+	unsetenv("STATE_DIRECTORY");
+	pid = have_it(false);
+	unit_ok(om_times_owner(unit_path("times")) == pid, "times: whose the file is", "%d",
+		(int)om_times_owner(unit_path("times")));
+	unit_ok(!om_times_forget_ask(unit_path("times"), theirs, &err) &&
+		waitpid(pid, &status, 0) == pid && !status, "times: an agent is asked", "%s",
+		err.text);
+	pid = have_it(true);
+	unit_ok(om_times_forget_ask(unit_path("times"), theirs, &err) == OM_SYSTEM &&
+		CONTAINS(err.text, "has not done it") && waitpid(pid, &status, 0) == pid &&
+		om_times_forget_asked(unit_path("times"), key, &err) == OM_SYSTEM &&
+		err.sys == ENOENT, "times: one that does not do it", "%s", err.text);
+	unit_ok(om_times_forget_ask(unit_path("times"), theirs, &err) == OM_SYSTEM &&
+		CONTAINS(err.text, "cannot be asked"), "times: one that cannot be asked", "%s",
+		err.text);
+}
+
+/* 10000 keys: each costs what one of 100 does. The disk is left out. */
+static double cost(uint32_t keys, int rounds)
+{
+	struct om_times *t = om_times_open(unit_path("scale.times"), &err);
+	uint8_t key[OM_NOISE_KEY] = { 0 }, time[OM_HS_TIME] = { 1 };
+	struct timespec from, to;
+
+	for (uint32_t i = 0; i < keys; i++) {
+		memcpy(key, &i, sizeof(i));
+		om_times_learn(t, key, time);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+	for (int i = 0; i < rounds; i++) {
+		uint32_t n = (uint32_t)i * 7919 % keys;
+
+		memcpy(key, &n, sizeof(n));
+		om_times_get(t, key, time);
+		om_times_learn(t, key, time);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+	om_times_close(t);
+	unlink(unit_path("scale.times"));
+	return (double)(to.tv_sec - from.tv_sec) * 1e3 +
+	       (double)(to.tv_nsec - from.tv_nsec) / 1e6;
+}
+
+static void scale(void)
+{
+	double few = 0, many = 0;
+
+	for (int i = 0; i < 4 && (!i || many > 5 * few + 5); i++) {
+		few = cost(100, 10000);
+		many = cost(10000, 10000);
+	}
+	unit_ok(many <= 5 * few + 5, "times: nothing looks at all keys",
+		"100 keys: %.1f ms, 10000 keys: %.1f ms", few, many);
+}
+
 void test_times(void)
 {
 	keeps();
 	broken();
 	renewed();
 	full();
+	forgets();
+	command();
+	scale();
 }

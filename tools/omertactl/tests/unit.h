@@ -41,6 +41,7 @@ void test_conf(void);
 void test_print(void);
 void test_secret(void);
 void test_extack(void);
+void test_map(void);
 void test_noise(void);
 void test_handshake(void);
 void test_agent(void);

@@ -93,6 +93,11 @@ void wire_ack(int error, uint16_t flags)
 	wire_end_message(at);
 }
 
+void wire_old(void)
+{
+	((struct nlmsghdr *)(void *)LAST->b)->nlmsg_seq = 1;
+}
+
 void wire_done(void)
 {
 	size_t at = wire_message(NLMSG_DONE, NLM_F_MULTI);
@@ -139,7 +144,8 @@ static int on_recv(struct nl_sock *sk, struct sockaddr_nl *from,
 	for (size_t at = 0; at + sizeof(*sent) <= len;) {
 		struct nlmsghdr *h = (void *)(*buf + at);
 
-		h->nlmsg_seq = sent->nlmsg_seq;
+		if (!h->nlmsg_seq)
+			h->nlmsg_seq = sent->nlmsg_seq;
 		h->nlmsg_pid = sent->nlmsg_pid;
 		at += NLMSG_ALIGN(h->nlmsg_len);
 	}

@@ -41,6 +41,8 @@ void wire_u32(uint16_t type, uint32_t v);
 void wire_end_nest(size_t at);
 void wire_end_message(size_t at);
 void wire_ack(int error, uint16_t flags);
+/* The datagram answers a request before the latest. */
+void wire_old(void);
 void wire_done(void);
 
 /* The payload of the n-th attribute of this type in the request, or NULL */

@@ -481,15 +481,18 @@ static void control(void)
 		.has = OM_BIT(OMERTA_A_CONTROL_DATA),
 		.data = { .len = 3, .b = "abc" },
 	};
+	static const uint8_t public[OMERTA_KEY_LEN] = "public key one",
+			     other[OMERTA_KEY_LEN] = "public key two";
 	struct om_nl_control *control;
 	struct om_err err = { 0 };
 	bool ok;
 
 	wire_reset();
 	ack();
-	control = om_nl_control_open("omr0", &err);
+	control = om_nl_control_open("omr0", public, &err);
 	ok = control && header_is(OMERTA_CMD_CONTROL_BIND, NLM_F_ACK) &&
-	     sent_is(OMERTA_A_CONTROL_IFNAME, 0, "omr0", 5);
+	     sent_is(OMERTA_A_CONTROL_IFNAME, 0, "omr0", 5) &&
+	     sent_is(OMERTA_A_CONTROL_PUBLIC_KEY, 0, public, sizeof(public));
 	wire_datagram();
 	wire_ack(-ENETUNREACH, 0);
 	wire_datagram();
@@ -507,11 +510,29 @@ static void control(void)
 		sent_is(OMERTA_A_CONTROL_IFNAME, 0, "omr0", 5) &&
 		sent_is(OMERTA_A_CONTROL_DATA, 0, "abc", 3),
 		"wire: one that is sent", "%s", err.text);
+	/* Again with another key: what is waiting before the answer is not taken for it. */
+	wire_reset();
+	wire_datagram();
+	wire_ack(-ENETUNREACH, 0);
+	wire_old();
+	wire_datagram();
+	put_control(9);
+	ack();
+	ok = control && !om_nl_control_rebind(control, other, &err);
+	unit_ok(ok && header_is(OMERTA_CMD_CONTROL_BIND, NLM_F_ACK) &&
+		sent_is(OMERTA_A_CONTROL_PUBLIC_KEY, 0, other, sizeof(other)) &&
+		datagrams == 1, "wire: another public key", "%u datagrams\n%s", datagrams,
+		err.text);
+	wire_reset();
+	wire_datagram();
+	wire_ack(-EINVAL, 0);
+	ok = control && om_nl_control_rebind(control, other, &err) == OM_SYSTEM;
+	unit_ok(ok && err.sys == EINVAL, "wire: which is refused", "%s", err.text);
 	om_nl_control_close(control);
 	wire_reset();
 	wire_datagram();
 	wire_ack(-EBUSY, 0);
-	control = om_nl_control_open("omr0", &err);
+	control = om_nl_control_open("omr0", public, &err);
 	unit_ok(!control && err.sys == EBUSY, "wire: a device that is bound",
 		"%s", err.text);
 	om_nl_control_close(control);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "world.h"
 
+#include "cookies.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,12 @@
 #define DATA_MS		50	/* a packet each way */
 
 struct world world;
+const uint8_t world_cookie[OM_HS_MAC] = "a cookie it is";
+
+struct om_agent_peer *world_peer(int n)
+{
+	return world.end[n].agent.first;
+}
 
 /* Numerical Recipes' generator: runs are the same each time. */
 static uint32_t chance(uint32_t below)
@@ -58,13 +66,16 @@ static void send_source(void *ctx, const struct om_agent_source *to,
 		world.sent++;
 }
 
-static bool send_peer(void *ctx, uint32_t peer_id, const uint8_t *msg, size_t len)
+static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
+		      const uint8_t *msg, size_t len)
 {
 	struct world_end *e = ctx;
 
 	(void)peer_id;
 	if (!e->where.len)
 		return false;
+	e->asked[e->asks % WORLD_ASKED].id = local_id;
+	e->asked[e->asks++ % WORLD_ASKED].at = world.now;
 	send_source(ctx, &e->where, msg, len);
 	return true;
 }
@@ -153,6 +164,7 @@ static bool remember(void *ctx, const uint8_t *public,
 	struct world_end *e = ctx;
 
 	memcpy(public ? e->remembered : e->own, time, OM_HS_TIME);
+	e->writes += public != NULL;
 	if (public && e->fork_soon)
 		fork_world(e);
 	return !world.full;
@@ -180,6 +192,20 @@ static void agreed(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
 	e->agreed[mode]++;
 }
 
+static void times(void *ctx, uint32_t peer_id, enum om_agent_time news)
+{
+	struct world_end *e = ctx;
+
+	(void)peer_id;
+	e->times[news]++;
+}
+
+static void unanswered(void *ctx, struct om_agent_peer *peer)
+{
+	(void)ctx;
+	(void)peer;
+}
+
 static const struct om_agent_ops ops = {
 	.send_peer = send_peer,
 	.send_source = send_source,
@@ -191,6 +217,8 @@ static const struct om_agent_ops ops = {
 	.unknown = unknown,
 	.refused = refused,
 	.agreed = agreed,
+	.times = times,
+	.unanswered = unanswered,
 };
 
 void world_start(int n)
@@ -205,11 +233,9 @@ void world_start(int n)
 	memcpy(e->agent.latest, e->own, OM_HS_TIME);
 	memset(other.pair.secret, 'a' + !n, 32);
 	om_hs_host_init(&other);
-	peer = om_agent_add(&e->agent, 1);
-	memcpy(peer->hs.public, other.pair.public, 32);
+	peer = om_agent_add(&e->agent, 1, other.pair.public);
 	memset(peer->hs.psk, 5, 32);
 	peer->kem = e->kem;
-	om_hs_peer_init(&peer->hs);
 	memcpy(peer->latest, e->remembered, OM_HS_TIME);
 }
 
@@ -329,6 +355,28 @@ static void run_kernel(int n)
 	}
 }
 
+/* What its kernel makes of a datagram: true if the agent gets it */
+static bool admit(struct world_end *e, const struct world_message *m)
+{
+	uint8_t cookie[OM_HS_COOKIE_LEN];
+	bool asked = false;
+
+	if (m->data[3] == OM_HS_RESPONSE || m->data[3] == OM_HS_TIME_MSG) {
+		uint32_t id = om_hs_response_id(m->data);
+
+		for (int i = 0; i < WORLD_ASKED; i++)
+			asked |= e->asked[i].id == id && world.now - e->asked[i].at < 10000;
+		return asked;
+	}
+	if (m->data[3] != OM_HS_INITIATION || !e->busy ||
+	    cookie_is_in(world_cookie, m->data, m->len))
+		return true;
+	e->cookies++;
+	send_source(e, &m->from, cookie,
+		    cookie_message(&e->agent.host, world_cookie, m->data, m->len, cookie));
+	return false;
+}
+
 void world_deliver(void)
 {
 	for (size_t i = 0; i < world.messages; i++) {
@@ -337,7 +385,9 @@ void world_deliver(void)
 		if (m.due > world.now)
 			continue;
 		world.message[i--] = world.message[--world.messages];
-		om_agent_receive(&world.end[m.to].agent, world.now, &m.from, m.data, m.len);
+		if (admit(&world.end[m.to], &m))
+			om_agent_receive(&world.end[m.to].agent, world.now, &m.from,
+					 m.data, m.len);
 	}
 }
 
@@ -350,7 +400,7 @@ void world_run(unsigned int seconds)
 		for (int n = 0; n < 2; n++) {
 			om_agent_run(&world.end[n].agent, world.now);
 			world.end[n].unanswered +=
-				om_agent_unanswered(&world.end[n].agent.peer[0]);
+				om_agent_unanswered(world_peer(n));
 			run_kernel(n);
 			if (!world.quiet && !(world.now % DATA_MS))
 				send_data(n);

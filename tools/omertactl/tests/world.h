@@ -10,6 +10,7 @@
 
 #define WORLD_STEP_MS	10
 #define WORLD_KEYS	8
+#define WORLD_ASKED	64
 #define WORLD_MESSAGES	4096
 #define A		0
 #define B		1
@@ -36,6 +37,15 @@ struct world_end {
 	enum om_kem_policy kem;
 	unsigned int unanswered;	/* for so many steps */
 	unsigned int agreed[OM_HS_MODES], refused[OM_HS_MODES];
+	unsigned int times[OM_AGENT_TIMES];
+	bool busy;			/* its kernel wants cookies */
+	unsigned int cookies;		/* that it gave */
+	unsigned int writes;		/* of a peer's time to disk */
+	struct {
+		uint32_t id;
+		uint64_t at;
+	} asked[WORLD_ASKED];		/* initiations that its kernel sent */
+	unsigned int asks;
 };
 
 struct world_message {
@@ -64,6 +74,11 @@ extern struct world {
 	bool is_clone;
 	unsigned int strangers;
 } world;
+
+/* The one peer of an end */
+struct om_agent_peer *world_peer(int n);
+/* What its kernel gives as cookie, to whoever asks */
+extern const uint8_t world_cookie[OM_HS_MAC];
 
 void world_set_up(void);
 /* The same with ends that use ML-KEM, or not */
