@@ -147,6 +147,95 @@ test_clock_steps() {
 	none_lost b
 }
 
+# lose_times NS: its agent begins anew, and does not know what it sent and got
+lose_times() {
+	stop "$1"
+	rm "$DIR/$1.state/omr0.times"
+	agent "$1"
+}
+
+# Clocks that are years apart, and times that are lost: the other end tells what it knows,
+# so a key takes one more initiation. All hosts here have the same clock.
+test_two_clocks() {
+	local now
+
+	now=$(date +%s)
+	pair_with_agents
+	date -s "@$((now + 5 * 365 * 86400))"
+	rekey a
+	await agree_on_key
+	date -s "@$now"
+	lose_times a
+	rekey a
+	await agree_on_key
+	is 2 initiations a
+	pings a 10.9.0.2
+	has_said a 'knows a later time of this host than its clock has'
+	# It knows that time from now on.
+	rekey a
+	await agree_on_key
+	is 3 initiations a
+	# As if it had no clock of its own
+	date -s @1000
+	lose_times a
+	rekey a
+	await agree_on_key
+	is 2 initiations a
+	# The other end begins.
+	rekey b
+	await agree_on_key
+	date -s "@$now"
+	rekey a
+	await agree_on_key
+	pings a 10.9.0.2
+	none_lost a
+	none_lost b
+}
+
+# last_time NS: of its peer, it knows the last time that there is
+last_time() {
+	sed -i "/^$(sed 's,/,\\/,g' "$DIR/$1.pub") /! s/ .*/ 7fffffffffffffff00000000/" "$DIR/$1.state/omr0.times"
+}
+
+# forget NS PEER
+forget() {
+	on "$1" env "STATE_DIRECTORY=$DIR/$1.state" omertactl times forget omr0 peer "$2" config "$DIR/$1.conf"
+}
+
+# What is left to do by hand, with an agent and without
+test_forget_time() {
+	local old
+
+	pair_with_agents
+	rekey a
+	await agree_on_key
+	stop b
+	last_time b
+	agent b
+	old=$(key a local-id)
+	signal a USR1
+	await has_said a 'knows a time of this host than which none is later'
+	is "$old" key a local-id
+	forget b a
+	signal a USR1
+	await another_key a "$old"
+	await agree_on_key
+	stop b
+	last_time b
+	chown 65534:65534 "$DIR/b.state" "$DIR/b.state"/*
+	chmod o+x "$DIR"
+	forget b a
+	is 65534 stat -c %u "$DIR/b.state/omr0.times"
+	agent b
+	rekey a
+	await agree_on_key
+	last_time b
+	forget b "$(cat "$DIR/a.pub")"
+	says 'no peer of omr0 has this name' forget b zoe
+	none_lost a
+	none_lost b
+}
+
 # Each side goes elsewhere, and its agent with it.
 test_moves() {
 	local old
@@ -560,7 +649,7 @@ test_device_gone() {
 
 TESTS=(
 	test_first_packet test_rekeys test_bad_link test_both_begin test_restart
-	test_clock_steps test_moves test_nat test_named_endpoint test_preshared_key test_post_quantum test_unknown_peer test_replaced_peer
+	test_clock_steps test_two_clocks test_forget_time test_moves test_nat test_named_endpoint test_preshared_key test_post_quantum test_unknown_peer test_replaced_peer
 	test_keepalive_begins test_powers test_resolver_gone test_hostile_replays
 	test_hostile_flood test_refusals test_reload
 	test_device_gone

@@ -172,6 +172,18 @@ layers() {
 	result $? "libnl and libsodium each in their place" "$out"
 }
 
+# The second implementation of the handshake, which makes known answers
+vectors() {
+	local out name="the second implementation of the handshake"
+	if ! command -v python3 >/dev/null; then
+		skip "$name" "no python3"
+		return
+	fi
+	out=$(PYTHONDONTWRITEBYTECODE=1 python3 ../../selftests/vectors/omerta_handshake.py selftest 2>&1)
+	[ "$out" = ok ]
+	result $? "$name" "$out"
+}
+
 echo "KTAP version 1"
 status
 keys
@@ -179,5 +191,6 @@ completion
 manual
 installed
 layers
+vectors
 echo "1..$n"
 exit $failed
