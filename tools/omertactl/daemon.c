@@ -271,7 +271,8 @@ static void on_key(struct om_daemon *d, uint8_t cmd, const struct om_key *key)
 {
 	enum om_agent_event event = OM_AGENT_KEY_NEEDED;
 	bool idle = (key->has & OM_BIT(OMERTA_A_KEY_LIMIT)) &&
-		    key->limit == OMERTA_KEY_LIMIT_TIME;
+		    (key->limit == OMERTA_KEY_LIMIT_TIME ||
+		     key->limit == OMERTA_KEY_LIMIT_SUSPEND);
 
 	if (cmd == OMERTA_CMD_KEY_CONFIRMED_NTF)
 		om_peers_key_used(d, key->peer_id, key->local_id);
