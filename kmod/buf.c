@@ -5,10 +5,14 @@
  */
 #include "buf.h"
 
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/poison.h>
+#include <net/net_namespace.h>
 
 #include "compat.h"
 
@@ -18,19 +22,47 @@
 /* Blocks that a CPU keeps for the next bursts. */
 #define POOL_SIZE	64
 
-/*
- * Blocks come back to where they were taken from, so that they need not be zeroed
- * anew, as many kernels do with every page. Used with BH off.
+/* How often pools are looked at. An idle one is emptied at the second look. */
+#define LOOK_INTERVAL	(5 * HZ)
+
+/* Use of a pool since it was made, and since it was looked at. */
+enum { UNUSED, IDLE, USED };
+
+/**
+ * struct stock - one CPU's blocks
+ * @pool: blocks come back to it, so that they need not be zeroed anew, as many kernels
+ *	  do with every page; NULL while there are no devices; used with BH off
+ * @use: of the pool; written by its CPU and by the worker, which may miss a use
  */
-static DEFINE_PER_CPU(struct page_pool *, pools);
+struct stock {
+	struct page_pool *pool;
+	int use;
+};
+
+static DEFINE_PER_CPU(struct stock, stocks);
+
+/* Taken outside CPU hotplug's lock. */
+static DEFINE_MUTEX(pools_lock);
+/* Pools exist while there are devices; lock: pools_lock */
+static unsigned int n_devices;
+/* While there are pools, or 0; lock: pools_lock */
+static int hotplug_state;
+
+static void look_at_pools(struct work_struct *work);
+static DECLARE_DELAYED_WORK(look_work, look_at_pools);
 
 static struct page *content_pages(unsigned int len)
 {
 	gfp_t gfp = GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY;
 	unsigned int order = get_order(len);
 
-	if (OMERTA_HAVE_POOLS && order == BLOCK_ORDER)
-		return page_pool_alloc_pages(this_cpu_read(pools), gfp);
+	if (OMERTA_HAVE_POOLS && order == BLOCK_ORDER) {
+		struct stock *stock = this_cpu_ptr(&stocks);
+
+		if (unlikely(READ_ONCE(stock->use) != USED))
+			WRITE_ONCE(stock->use, USED);
+		return page_pool_alloc_pages(READ_ONCE(stock->pool), gfp);
+	}
 	return alloc_pages(gfp, order);
 }
 
@@ -193,44 +225,142 @@ struct sk_buff *omerta_buf_alloc_up(struct omerta_buf *buf,
 	return skb;
 }
 
-/**
- * omerta_buf_exit() - give up what is kept for further packets
- *
- * Packets that are still about keep what is theirs.
- */
-void omerta_buf_exit(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		page_pool_destroy(per_cpu(pools, cpu));
-}
-
-/**
- * omerta_buf_init() - make packets possible
- *
- * Return: 0 or a negative errno.
- */
-int __init omerta_buf_init(void)
+/* The kernel tells of it as the loopback device's, as no other device has it alone. */
+static struct page_pool *create_pool(unsigned int cpu)
 {
 	struct page_pool_params params = {
 		.order = BLOCK_ORDER,
 		.pool_size = POOL_SIZE,
+		.nid = cpu_to_node(cpu),
+		OMERTA_POOL_NETDEV(init_net.loopback_dev),
 	};
-	int cpu;
+
+	return page_pool_create(&params);
+}
+
+/* A CPU comes: it runs nothing yet. */
+static int pool_prepare(unsigned int cpu)
+{
+	struct page_pool *pool = create_pool(cpu);
+
+	if (IS_ERR(pool))
+		return PTR_ERR(pool);
+	per_cpu(stocks, cpu) = (struct stock) { .pool = pool };
+	return 0;
+}
+
+/* A CPU is gone, or nothing needs its pool any more. Packets keep their blocks. */
+static int pool_dead(unsigned int cpu)
+{
+	page_pool_destroy(per_cpu(stocks, cpu).pool);
+	per_cpu(stocks, cpu).pool = NULL;
+	return 0;
+}
+
+/* Put an empty pool in the place of one that was not used lately; returns the old one. */
+static struct page_pool *replace_idle(unsigned int cpu)
+{
+	struct stock *stock = &per_cpu(stocks, cpu);
+	struct page_pool *old = NULL, *pool;
+
+	lockdep_assert_cpus_held();
+
+	switch (READ_ONCE(stock->use)) {
+	case USED:
+		WRITE_ONCE(stock->use, IDLE);
+		break;
+	case IDLE:
+		pool = create_pool(cpu);
+		if (IS_ERR(pool))
+			break;
+		old = stock->pool;
+		WRITE_ONCE(stock->use, UNUSED);
+		/* Its CPU may use either, until it has BH on. */
+		smp_store_release(&stock->pool, pool);
+		break;
+	}
+	return old;
+}
+
+static void look_at_pools(struct work_struct *work)
+{
+	struct page_pool *old;
+	unsigned int cpu;
+	bool wanted;
+
+	mutex_lock(&pools_lock);
+	wanted = n_devices;
+	if (!wanted) {
+		cpuhp_remove_state(hotplug_state);
+		hotplug_state = 0;
+	}
+	mutex_unlock(&pools_lock);
+	if (!wanted)
+		return;
+
+	for_each_possible_cpu(cpu) {
+		cpus_read_lock();
+		old = cpu_online(cpu) ? replace_idle(cpu) : NULL;
+		cpus_read_unlock();
+		if (!old)
+			continue;
+		/* BH off is a read-side section. */
+		synchronize_rcu();
+		page_pool_destroy(old);
+	}
+	queue_delayed_work(system_dfl_wq, &look_work, LOOK_INTERVAL);
+}
+
+/**
+ * omerta_buf_get() - make packets possible, for one device more
+ *
+ * Context: process context.
+ * Return: 0, to be undone by omerta_buf_put(), or a negative errno.
+ */
+int omerta_buf_get(void)
+{
+	int state = 0;
 
 	if (!OMERTA_HAVE_POOLS)
 		return 0;
-	for_each_possible_cpu(cpu) {
-		struct page_pool *pool;
-
-		params.nid = cpu_to_node(cpu);
-		pool = page_pool_create(&params);
-		if (IS_ERR(pool)) {
-			omerta_buf_exit();
-			return PTR_ERR(pool);
-		}
-		per_cpu(pools, cpu) = pool;
+	mutex_lock(&pools_lock);
+	if (!hotplug_state) {
+		state = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "net/omerta:buf",
+					  pool_prepare, pool_dead);
+		hotplug_state = max(state, 0);
+		queue_delayed_work(system_dfl_wq, &look_work, LOOK_INTERVAL);
 	}
-	return 0;
+	if (hotplug_state)
+		n_devices++;
+	mutex_unlock(&pools_lock);
+	return min(state, 0);
+}
+
+/**
+ * omerta_buf_put() - undo omerta_buf_get()
+ *
+ * With the last device a worker gives back what is kept for further packets. Packets in
+ * flight keep their blocks.
+ *
+ * Context: process context; nothing is sent or received by the device any more.
+ */
+void omerta_buf_put(void)
+{
+	if (!OMERTA_HAVE_POOLS)
+		return;
+	mutex_lock(&pools_lock);
+	/* RTNL may be held: do not wait for a grace period that the worker waits for. */
+	if (!--n_devices)
+		mod_delayed_work(system_dfl_wq, &look_work, 0);
+	mutex_unlock(&pools_lock);
+}
+
+/**
+ * omerta_buf_exit() - wait until nothing is kept for further packets
+ *
+ * Context: process context; there are no devices.
+ */
+void omerta_buf_exit(void)
+{
+	flush_delayed_work(&look_work);
 }

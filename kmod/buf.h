@@ -30,7 +30,8 @@ static inline u8 *omerta_buf_piece(const struct omerta_buf *buf, unsigned int i)
 	return buf->block[i / buf->per_block] + i % buf->per_block * buf->len;
 }
 
-int omerta_buf_init(void);
+int omerta_buf_get(void);
+void omerta_buf_put(void);
 void omerta_buf_exit(void);
 void *omerta_buf_new(struct omerta_buf *buf, size_t size, u32 headroom, u32 len);
 void omerta_buf_free(void *mem, size_t size);

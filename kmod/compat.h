@@ -67,6 +67,7 @@
 /* With PREEMPT_RT it takes more than BH off to have a pool to oneself. */
 #define OMERTA_HAVE_POOLS	(IS_ENABLED(CONFIG_PAGE_POOL) && \
 				 !IS_ENABLED(CONFIG_PREEMPT_RT))
+#define OMERTA_POOL_NETDEV(device)	.netdev = (device)
 #else
 /* Several packets cannot share a page of a pool. */
 #if __has_include(<net/page_pool/helpers.h>)
@@ -75,6 +76,7 @@
 #include <net/page_pool.h>
 #endif
 #define OMERTA_HAVE_POOLS	false
+#define OMERTA_POOL_NETDEV(device)	.dev = NULL
 static inline void page_pool_ref_page(struct page *page)
 {
 }
@@ -99,6 +101,10 @@ static inline void page_pool_ref_page(struct page *page)
 
 #ifndef OMERTA_HAVE_WQ_PERCPU
 #define WQ_PERCPU	0
+#endif
+
+#ifndef OMERTA_HAVE_SYSTEM_DFL_WQ
+#define system_dfl_wq	system_unbound_wq
 #endif
 
 /* The kernel's own setter of both is not for modules. */

@@ -13,6 +13,7 @@
 #include <net/rtnetlink.h>
 #include <net/tcp.h>
 
+#include "buf.h"
 #include "compat.h"
 #include "control.h"
 #include "event.h"
@@ -163,9 +164,12 @@ static int device_init(struct net_device *dev)
 	err = rhltable_init(&tun->endpoints, &omerta_peer_place_params);
 	if (err)
 		goto err_keys;
-	err = omerta_pool_init(&tun->pool, dev->name);
+	err = omerta_buf_get();
 	if (err)
 		goto err_endpoints;
+	err = omerta_pool_init(&tun->pool, dev->name);
+	if (err)
+		goto err_buf;
 	/* Who waits for its packets should poll the NIC below. */
 	set_bit(NAPI_STATE_NO_BUSY_POLL, &tun->napi.state);
 	netif_napi_add(dev, &tun->napi, omerta_rx_poll);
@@ -176,6 +180,8 @@ static int device_init(struct net_device *dev)
 	netdev_dbg(dev, "device created\n");
 	return 0;
 
+err_buf:
+	omerta_buf_put();
 err_endpoints:
 	rhltable_destroy(&tun->endpoints);
 err_keys:
@@ -312,6 +318,7 @@ static void device_destruct(struct net_device *dev)
 	struct omerta_tunnel *tun = netdev_priv(dev);
 
 	omerta_pool_destroy(&tun->pool);
+	omerta_buf_put();
 	omerta_control_free(tun);
 	rhltable_destroy(&tun->endpoints);
 	rhashtable_destroy(&tun->keys);

@@ -24,12 +24,9 @@ static int __init omerta_init(void)
 	err = omerta_mb_load();
 	if (err)
 		return err;
-	err = omerta_buf_init();
-	if (err)
-		goto err_mb;
 	err = omerta_fingerprint_init();
 	if (err)
-		goto err_buf;
+		goto err_mb;
 	err = omerta_txq_load();
 	if (err)
 		goto err_fingerprint;
@@ -44,12 +41,11 @@ static int __init omerta_init(void)
 err_device:
 	omerta_device_exit();
 err_txq:
+	omerta_buf_exit();
 	omerta_txq_unload();
 err_fingerprint:
 	omerta_fingerprint_exit();
 	omerta_tenant_exit();
-err_buf:
-	omerta_buf_exit();
 err_mb:
 	omerta_mb_unload();
 	return err;
@@ -59,10 +55,10 @@ static void __exit omerta_exit(void)
 {
 	omerta_netlink_exit();
 	omerta_device_exit();
+	omerta_buf_exit();
 	omerta_txq_unload();
 	omerta_fingerprint_exit();
 	omerta_tenant_exit();
-	omerta_buf_exit();
 	omerta_mb_unload();
 }
 

@@ -109,6 +109,40 @@ test_balance() {
 	done
 }
 
+# free_memory: in KiB, without what the kernel gives back when asked
+free_memory() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	awk '/^MemFree/ { print $2 }' /proc/meminfo
+}
+
+# used_since BEFORE
+used_since() {
+	echo $(($1 - $(free_memory)))
+}
+
+# Pages that CPUs keep for further packets go when they are idle, and with the last device.
+test_memory_returns() {
+	local before
+
+	# All that is allocated once is, and then the module keeps nothing.
+	make_both
+	serve b
+	tcp a 10.9.0.2 100M
+	cleanup
+	timeout "$WAIT" modprobe -r omerta
+	modprobe omerta
+	make_both
+	serve b
+	before=$(free_memory)
+	tcp a 10.9.0.2 100M
+	await less_than 1000 used_since "$before"
+	# Others are there at once.
+	tcp a 10.9.0.2 100M
+	cleanup
+	await less_than 1000 used_since "$before"
+}
+
 # reject NS FROM TO: packets that are forwarded to where no peer is
 reject() {
 	bg "$1" python3 -c 'import socket, struct, sys
@@ -174,7 +208,7 @@ more_come() {
 
 TESTS=(
 	test_rename test_moved_device test_netns_deleted test_module_unloaded test_balance
-	test_rejects_across test_cpu_hotplug
+	test_memory_returns test_rejects_across test_cpu_hotplug
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
