@@ -234,6 +234,7 @@ static int device_stop(struct net_device *dev)
 	omerta_tx_purge(tun);
 	omerta_txq_reset(tun);
 	omerta_pool_drain(&tun->pool);
+	each_peer(tun, omerta_peer_send_rest);
 	omerta_rx_purge(tun);
 	each_peer(tun, peer_forget_traffic);
 	omerta_tx_tell_nobody(tun);
@@ -317,6 +318,7 @@ static void device_destruct(struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
 
+	omerta_txq_destroy(tun);
 	omerta_pool_destroy(&tun->pool);
 	omerta_buf_put();
 	omerta_control_free(tun);
@@ -528,6 +530,7 @@ static void __net_exit netns_pre_exit(struct net *net)
 		omerta_udp_close(tun);
 		/* What is on its way finds no socket, and lets go of its route. */
 		omerta_pool_drain(&tun->pool);
+		each_peer(tun, omerta_peer_send_rest);
 		each_peer(tun, peer_forget_route);
 		mutex_unlock(&tun->lock);
 		netif_carrier_off(tun->dev);

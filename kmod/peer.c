@@ -210,6 +210,26 @@ void omerta_peer_purge_stage(struct omerta_peer *peer, enum omerta_drop reason)
 }
 
 /**
+ * omerta_peer_send_rest() - send here what waits for a worker to send it
+ * @peer: the peer, which the caller refers to; bursts that are not sealed stay
+ *
+ * The worker's CPU may not come to it. If the worker begins later, it finds nothing.
+ *
+ * Context: process context.
+ */
+void omerta_peer_send_rest(struct omerta_peer *peer)
+{
+	/* The work function gives up a reference each time, and may queue itself. */
+	bool more = omerta_peer_get(peer);
+
+	while (more) {
+		peer->tx_work.func(&peer->tx_work);
+		more = cancel_work(&peer->tx_work);
+		cond_resched();
+	}
+}
+
+/**
  * omerta_peer_see_path() - take note of how much the path to a peer takes
  * @peer: the peer
  * @room: bytes of UDP payload
@@ -285,6 +305,7 @@ static void peer_unlink(struct omerta_peer *peer)
 static void peer_finish(struct omerta_peer *peer)
 {
 	timer_shutdown_sync(&peer->timer);
+	omerta_peer_send_rest(peer);
 	omerta_peer_purge_stage(peer, OMERTA_DROP_TX_DROP_DOWN);
 	omerta_peer_put(peer);
 }

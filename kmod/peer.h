@@ -139,6 +139,7 @@ void omerta_peer_see_path(struct omerta_peer *peer, u32 room);
 void omerta_peer_forget_path(struct omerta_peer *peer);
 void omerta_peer_uncharge_stage(struct omerta_peer *peer, u32 bytes);
 void omerta_peer_unstage_all(struct omerta_peer *peer, struct sk_buff_head *list);
+void omerta_peer_send_rest(struct omerta_peer *peer);
 void omerta_peer_purge_stage(struct omerta_peer *peer, enum omerta_drop reason);
 
 /**

@@ -8,7 +8,9 @@
 #include "queue.h"
 
 #include <linux/math64.h>
+#include <linux/netdevice.h>
 #include <linux/percpu.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/isolation.h>
 #include <linux/string.h>
 
@@ -57,6 +59,9 @@ void omerta_job_put(struct omerta_job *job)
  * omerta_job_work() - work on runs of a job until none is left to claim
  * @job: the job; the caller has a reference
  *
+ * A run that is claimed cannot be preempted, so that real-time processes do not hold up
+ * a job, and ends within a grace period.
+ *
  * Context: BH off, or process context.
  */
 void omerta_job_work(struct omerta_job *job)
@@ -64,14 +69,23 @@ void omerta_job_work(struct omerta_job *job)
 	unsigned int run;
 
 	for (;;) {
+		/* With PREEMPT_RT it may have to sleep. */
+		rcu_read_lock();
+		if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+			preempt_disable();
 		run = atomic_fetch_inc_relaxed(&job->next);
+		if (run < job->n_runs) {
+			job->run(job, run * job->n_items / job->n_runs,
+				 (run + 1) * job->n_items / job->n_runs);
+			/* Orders all that the runs wrote before @done reads it. */
+			if (atomic_dec_and_test(&job->left))
+				job->done(job);
+		}
+		if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+			preempt_enable();
+		rcu_read_unlock();
 		if (run >= job->n_runs)
 			return;
-		job->run(job, run * job->n_items / job->n_runs,
-			 (run + 1) * job->n_items / job->n_runs);
-		/* Orders all that the runs wrote before @done reads it. */
-		if (atomic_dec_and_test(&job->left))
-			job->done(job);
 	}
 }
 
@@ -326,28 +340,26 @@ err_cpus:
  * omerta_pool_drain() - wait until all jobs are done
  * @pool: the workers
  *
- * Who has not begun to help is not waited for.
+ * The submitter of a job claims what workers have not. So a worker that a busy CPU does
+ * not run holds up no job, and is not waited for. It may find jobs done later.
  *
- * Context: process context; nobody but the workers submits meanwhile.
+ * Context: process context; nobody submits meanwhile.
  */
 void omerta_pool_drain(struct omerta_pool *pool)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		struct omerta_worker *worker = per_cpu_ptr(pool->workers, cpu);
-
-		cancel_work_sync(&worker->work);
-		worker_work(&worker->work);
-	}
-	drain_workqueue(pool->wq);
+	for_each_possible_cpu(cpu)
+		worker_work(&per_cpu_ptr(pool->workers, cpu)->work);
+	/* See omerta_job_work(). */
+	synchronize_net();
 }
 
 /**
  * omerta_pool_destroy() - end the workers
  * @pool: the workers; nobody submits any more
  *
- * Context: process context.
+ * Context: process context; RTNL not held, as this waits for all CPUs of workers.
  */
 void omerta_pool_destroy(struct omerta_pool *pool)
 {

@@ -394,15 +394,38 @@ void omerta_txq_poll(struct omerta_tunnel *tun)
 }
 
 /**
- * omerta_txq_purge() - wait until what is kept has been sent, or dropped for want of
- *			sockets
+ * omerta_txq_purge() - drop what is kept, and wait until the helper sends nothing
  * @tun: the device
+ *
+ * A helper that has begun has BH off and ends within a grace period. Another CPU may not
+ * come to one that has not begun: that one is not waited for, and finds nothing to send.
  *
  * Context: process context; the qdisc is not run any more.
  */
 void omerta_txq_purge(struct omerta_tunnel *tun)
 {
-	flush_delayed_work(&tun->txq.work);
+	struct sk_buff_head packets;
+	struct sk_buff *skb;
+
+	__skb_queue_head_init(&packets);
+	cancel_delayed_work(&tun->txq.work);
+	local_bh_disable();
+	omerta_txq_kept(tun, &packets);
+	local_bh_enable();
+	while ((skb = __skb_dequeue(&packets)))
+		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_DOWN);
+	synchronize_net();
+}
+
+/**
+ * omerta_txq_destroy() - wait until the helper needs the device no more
+ * @tun: the device; down for good
+ *
+ * Context: process context; RTNL not held, as this waits for the helper's CPU.
+ */
+void omerta_txq_destroy(struct omerta_tunnel *tun)
+{
+	cancel_delayed_work_sync(&tun->txq.work);
 }
 
 /**
@@ -417,6 +440,8 @@ void omerta_txq_reset(struct omerta_tunnel *tun)
 
 	forget_helper(tun);
 	tun->txq.cpu = -1;
+	/* What was kept is dropped. */
+	WRITE_ONCE(tun->txq.handed, false);
 	tun->txq.sent = 0;
 	tun->txq.done = 0;
 	netdev_tx_reset_queue(txq);

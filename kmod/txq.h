@@ -59,6 +59,7 @@ void omerta_txq_end(struct omerta_tunnel *tun);
 void omerta_txq_room(struct omerta_tunnel *tun);
 void omerta_txq_poll(struct omerta_tunnel *tun);
 void omerta_txq_purge(struct omerta_tunnel *tun);
+void omerta_txq_destroy(struct omerta_tunnel *tun);
 void omerta_txq_reset(struct omerta_tunnel *tun);
 
 #endif /* _OMERTA_TXQ_H */

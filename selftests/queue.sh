@@ -404,6 +404,48 @@ waits_not() {
 	on a ping -c 1 -W 1 "$1" | grep -o 'Unreachable' || :
 }
 
+# starve CPU: a real-time process has it, and leaves no time to others.
+starve() {
+	local server=/sys/kernel/debug/sched/fair_server/cpu$1/runtime
+
+	sysctl -q kernel.sched_rt_runtime_us=-1 || { echo "SKIP no real-time class"; exit 4; }
+	# Linux 6.12 and later have a second way to give others some time.
+	[[ ! -e $server ]] || echo 0 >"$server"
+	bg a taskset "$((1 << $1))" chrt -f 99 bash -c 'echo >"$0"; while :; do :; done' "$DIR/starved"
+	await test -e "$DIR/starved"
+}
+
+# A helper on a CPU that never comes to it does not keep its device from going down.
+test_starved_helper() {
+	local spinner
+
+	make_forwarding
+	forwarded_with_help
+	starve 1
+	spinner=$!
+	on c taskset 1 python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(2000):
+    s.sendto(i.to_bytes(8, "big"), ("10.9.0.2", 7777))'
+	await more_than 0 backlog
+	down_beside "$spinner"
+}
+
+# down_beside SPINNER: the device goes down while a CPU is starved, and comes up again.
+down_beside() {
+	local down
+
+	bg a taskset 1 ip link set omr0 down
+	down=$!
+	WAIT=20 await refused kill -0 "$down"
+	wait "$down"
+	kill -0 "$1"
+	kill -9 "$1"
+	on a ip link set omr0 up
+	pings a 10.9.0.2
+}
+
 test_fq_codel() {
 	local default
 
@@ -426,7 +468,7 @@ test_fq_codel() {
 TESTS=(
 	test_fq_codel test_full_queue test_pings_beside_bulk test_held_back
 	test_waiting_for_keys test_bunches test_padded_packets test_mixed_bunches test_quick_sender
-	test_released
+	test_released test_starved_helper
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
