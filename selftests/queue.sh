@@ -404,44 +404,48 @@ waits_not() {
 	on a ping -c 1 -W 1 "$1" | grep -o 'Unreachable' || :
 }
 
-# starve CPU: a real-time process has it, and leaves no time to others.
+# starve CPU: a real-time process, SPINNER, has it, and leaves no time to others. The
+# machine is as before once that ends.
 starve() {
-	local server=/sys/kernel/debug/sched/fair_server/cpu$1/runtime
+	local server=/sys/kernel/debug/sched/fair_server/cpu$1/runtime mask=$((1 << $1)) share
 
-	sysctl -q kernel.sched_rt_runtime_us=-1 || { echo "SKIP no real-time class"; exit 4; }
+	share=$(sysctl -n kernel.sched_rt_runtime_us) || { echo "SKIP no real-time class"; exit 4; }
+	trap "sysctl -q kernel.sched_rt_runtime_us=$share" EXIT
+	sysctl -q kernel.sched_rt_runtime_us=-1
 	# Linux 6.12 and later have a second way to give others some time.
+	[[ -e $server ]] || mount -t debugfs none /sys/kernel/debug || :
 	[[ ! -e $server ]] || echo 0 >"$server"
-	bg a taskset "$((1 << $1))" chrt -f 99 bash -c 'echo >"$0"; while :; do :; done' "$DIR/starved"
+	bg a taskset "$mask" chrt -f 99 bash -c 'echo >"$0"; while :; do :; done' "$DIR/starved"
+	SPINNER=$!
 	await test -e "$DIR/starved"
+	bg a taskset "$mask" bash -c 'echo >"$0"' "$DIR/fed"
+	# The subject is that nothing happens.
+	sleep 2
+	if [[ -e $DIR/fed ]]; then
+		echo "SKIP this kernel does not let a process have a whole CPU"
+		exit 4
+	fi
 }
 
 # A helper on a CPU that never comes to it does not keep its device from going down.
 test_starved_helper() {
-	local spinner
+	local down
 
 	make_forwarding
 	forwarded_with_help
 	starve 1
-	spinner=$!
 	on c taskset 1 python3 -c '
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for i in range(2000):
     s.sendto(i.to_bytes(8, "big"), ("10.9.0.2", 7777))'
 	await more_than 0 backlog
-	down_beside "$spinner"
-}
-
-# down_beside SPINNER: the device goes down while a CPU is starved, and comes up again.
-down_beside() {
-	local down
-
 	bg a taskset 1 ip link set omr0 down
 	down=$!
 	WAIT=20 await refused kill -0 "$down"
 	wait "$down"
-	kill -0 "$1"
-	kill -9 "$1"
+	kill -0 "$SPINNER"
+	kill -9 "$SPINNER"
 	on a ip link set omr0 up
 	pings a 10.9.0.2
 }
