@@ -129,6 +129,10 @@ static inline void netif_gso_max_size_raise(struct net_device *dev,
 #define ns_ref_read(namespace)	refcount_read(&(namespace)->ns.count)
 #endif
 
+#ifndef dst_rt6_info
+#define dst_rt6_info(entry)	container_of(entry, struct rt6_info, dst)
+#endif
+
 /* They used to be made by one function, with the CPU for the name behind it. */
 #ifndef OMERTA_HAVE_KTHREAD_RUN_WORKER
 #define kthread_run_worker_on_cpu(cpu, flags, namefmt)			\

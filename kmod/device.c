@@ -74,6 +74,7 @@ static void peer_route_anew(struct omerta_peer *peer)
 {
 	spin_lock_bh(&peer->endpoint_lock);
 	dst_cache_reset(&peer->cache);
+	peer->told_mtu = 0;
 	spin_unlock_bh(&peer->endpoint_lock);
 }
 

@@ -399,6 +399,37 @@ bool omerta_keyring_confirmed(struct omerta_keyring *ring)
 }
 
 /**
+ * omerta_keyring_has_sent() - whether a record was among the latest under its key
+ * @ring: the peer's ring
+ * @remote_id: key id of the record
+ * @counter: counter of the record
+ *
+ * Context: any but hard interrupt.
+ * Return: true if a key that is not dead has the id, and gave out the counter as one of
+ * the last OMERTA_SENT_LATELY.
+ */
+bool omerta_keyring_has_sent(struct omerta_keyring *ring, u32 remote_id, u64 counter)
+{
+	struct omerta_key *key;
+	bool sent = false;
+
+	spin_lock_bh(&ring->lock);
+	list_for_each_entry(key, &ring->keys, list) {
+		/* Records are staged meanwhile. */
+		u64 next = READ_ONCE(key->tx_next);
+
+		if (key->remote_id == remote_id &&
+		    key->state != OMERTA_KEY_STATE_DEAD &&
+		    counter < next && next - counter <= OMERTA_SENT_LATELY) {
+			sent = true;
+			break;
+		}
+	}
+	spin_unlock_bh(&ring->lock);
+	return sent;
+}
+
+/**
  * omerta_keyring_needed() - tell that traffic waits for an active key
  * @ring: the peer's ring
  */

@@ -20,6 +20,9 @@
 #define OMERTA_SOFT_AUTH_FAILURES	BIT_ULL(33)
 #define OMERTA_HARD_AUTH_FAILURES	BIT_ULL(34)
 
+/* Records that may be sent until an ICMP error about one of them is too late. */
+#define OMERTA_SENT_LATELY		BIT_ULL(16)
+
 /**
  * struct omerta_key_limits - when a key ends
  * @seal_time: seconds from install during which it may seal, 0 for no limit
@@ -185,6 +188,7 @@ void omerta_keyring_kill(struct omerta_keyring *ring,
 void omerta_keyring_clear(struct omerta_keyring *ring);
 u64 omerta_keyring_expire(struct omerta_keyring *ring);
 bool omerta_keyring_confirmed(struct omerta_keyring *ring);
+bool omerta_keyring_has_sent(struct omerta_keyring *ring, u32 remote_id, u64 counter);
 void omerta_keyring_needed(struct omerta_keyring *ring);
 
 struct omerta_key *omerta_key_get(struct rhashtable *table, u32 local_id);

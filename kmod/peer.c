@@ -258,6 +258,33 @@ void omerta_peer_forget_path(struct omerta_peer *peer)
 	peer->path_room = 0;
 	WRITE_ONCE(peer->path_mtu, OMERTA_PATH_UNKNOWN);
 	spin_unlock_bh(&peer->tx_lock);
+	spin_lock_bh(&peer->endpoint_lock);
+	peer->told_mtu = 0;
+	spin_unlock_bh(&peer->endpoint_lock);
+}
+
+/**
+ * omerta_peer_told_mtu() - take note of what an authentic ICMP error told
+ * @peer: the peer
+ * @to: the endpoint that the error is about
+ * @mtu: how long outer packets may be
+ * @until: jiffies until which that is believed
+ *
+ * A greater MTU than that of an earlier error changes nothing until that one expires.
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_told_mtu(struct omerta_peer *peer, const struct omerta_endpoint *to,
+			  u32 mtu, unsigned long until)
+{
+	spin_lock_bh(&peer->endpoint_lock);
+	if (omerta_endpoint_remote_equal(&peer->endpoint, to) &&
+	    (!peer->told_mtu || mtu <= peer->told_mtu ||
+	     time_after_eq(jiffies, peer->told_until))) {
+		peer->told_mtu = mtu;
+		peer->told_until = until;
+	}
+	spin_unlock_bh(&peer->endpoint_lock);
 }
 
 /* Let the device find a peer where it is now; a dead one nowhere. */
@@ -427,6 +454,7 @@ static void set_endpoint(struct omerta_peer *peer,
 	moved = !omerta_endpoint_remote_equal(&peer->endpoint, endpoint);
 	peer->endpoint = *endpoint;
 	dst_cache_reset(&peer->cache);
+	peer->told_mtu = 0;
 	if (moved) {
 		rehash(peer);
 		WRITE_ONCE(peer->moved, tell);

@@ -31,9 +31,12 @@
  * @dead: it has been taken out of the device
  * @allowed: its prefixes; lock: the device's
  * @ring: its keys
- * @endpoint_lock: protects @endpoint and what @cache holds for it; BH off
+ * @endpoint_lock: protects @endpoint and what @cache and @told_mtu hold for it; BH off
  * @endpoint: where it is; lock: @endpoint_lock
  * @cache: route to @endpoint; lock: @endpoint_lock
+ * @told_mtu: MTU of the path to @endpoint by authentic ICMP errors, 0 if there was none;
+ *	      lock: @endpoint_lock
+ * @told_until: jiffies at which @told_mtu is forgotten; lock: @endpoint_lock
  * @tx_lock: makes staging serial; BH off
  * @stage: packets that wait for a key or a route; lock: @tx_lock
  * @stage_since: jiffies at which @stage began to wait; lock: @tx_lock
@@ -80,6 +83,8 @@ struct omerta_peer {
 	spinlock_t endpoint_lock; /* of @endpoint and @cache */
 	struct omerta_endpoint endpoint;
 	struct dst_cache cache;
+	u32 told_mtu;
+	unsigned long told_until;
 	spinlock_t tx_lock; /* of all that stages */
 	struct sk_buff_head stage;
 	unsigned long stage_since;
@@ -138,6 +143,8 @@ void omerta_peer_stop_waiting(struct omerta_peer *peer);
 void omerta_peer_see_path(struct omerta_peer *peer, u32 room);
 void omerta_peer_forget_path(struct omerta_peer *peer);
 void omerta_peer_uncharge_stage(struct omerta_peer *peer, u32 bytes);
+void omerta_peer_told_mtu(struct omerta_peer *peer, const struct omerta_endpoint *to,
+			  u32 mtu, unsigned long until);
 void omerta_peer_unstage_all(struct omerta_peer *peer, struct sk_buff_head *list);
 void omerta_peer_send_rest(struct omerta_peer *peer);
 void omerta_peer_purge_stage(struct omerta_peer *peer, enum omerta_drop reason);

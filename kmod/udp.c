@@ -15,6 +15,7 @@
 
 #include "compat.h"
 #include "txq.h"
+#include "udp_error.h"
 
 struct sockets {
 	struct socket *sock[OMERTA_FAMILIES];
@@ -64,6 +65,9 @@ static void sock_attach(struct omerta_tunnel *tun, struct sock *sk)
 	rcu_assign_sk_user_data(sk, tun);
 	WRITE_ONCE(sk->sk_data_ready, data_ready);
 	WRITE_ONCE(sk->sk_write_space, write_space);
+	/* Only a socket with a type of encapsulation has its ICMP errors looked at. */
+	WRITE_ONCE(udp_sk(sk)->encap_err_lookup, omerta_udp_error);
+	WRITE_ONCE(udp_sk(sk)->encap_type, 1);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -73,6 +77,8 @@ static void sock_detach(struct sock *sk)
 	write_lock_bh(&sk->sk_callback_lock);
 	WRITE_ONCE(sk->sk_data_ready, core_data_ready);
 	WRITE_ONCE(sk->sk_write_space, core_write_space);
+	WRITE_ONCE(udp_sk(sk)->encap_type, 0);
+	WRITE_ONCE(udp_sk(sk)->encap_err_lookup, NULL);
 	rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
 }

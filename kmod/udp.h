@@ -22,6 +22,8 @@
  * @to: addresses and the peer's port, sources filled in
  * @ecn: ECN bits of the outer header; the caller's
  * @df: not to be fragmented; the caller's, unless the route says no
+ * @told_mtu: MTU that an authentic ICMP error told of, 0 if there was none
+ * @learned: over IPv6, what the route has learned from errors counts
  */
 struct omerta_path {
 	struct dst_entry *dst;
@@ -30,6 +32,8 @@ struct omerta_path {
 	struct omerta_endpoint to;
 	u8 ecn;
 	bool df;
+	bool learned;
+	u32 told_mtu;
 };
 
 int omerta_udp_open(struct omerta_tunnel *tun, u16 port,

@@ -137,8 +137,9 @@ out:
 static int take_way(struct omerta_tunnel *tun, struct sk_buff *skb,
 		    struct sock *sk, struct omerta_path *path)
 {
-	/* Somebody wants fragments there, as the kernel's tunnels know too. */
-	if (path->df && path->family == OMERTA_V4 && ip_mtu_locked(path->dst))
+	/* The administrator wants fragments there. An ICMP error may lock a route, too. */
+	if (path->df && path->family == OMERTA_V4 &&
+	    dst_metric_locked(path->dst, RTAX_MTU))
 		path->df = false;
 	/* Even a cached route may have come to lead into the device. */
 	if (unlikely(omerta_udp_nested(tun, path) && leads_back(tun, path))) {
@@ -177,6 +178,9 @@ int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
 	struct sock *sk;
 
 	spin_lock_bh(&peer->endpoint_lock);
+	if (unlikely(peer->told_mtu) && time_after_eq(jiffies, peer->told_until))
+		peer->told_mtu = 0;
+	path->told_mtu = peer->told_mtu;
 	path->to = peer->endpoint;
 	sk = find_way(peer->tun, skb, path, &peer->cache);
 	if (!IS_ERR(sk))
@@ -184,27 +188,140 @@ int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
 	spin_unlock_bh(&peer->endpoint_lock);
 	if (IS_ERR(sk))
 		return PTR_ERR(sk);
+	/* IPv6's routers cut nothing. */
+	path->learned = path->told_mtu || READ_ONCE(peer->tun->df) != OMERTA_DF_UNSET;
 	return take_way(peer->tun, skb, sk, path);
+}
+
+/*
+ * The MTU of a path. Anybody may have forged the ICMP errors that the route has learned
+ * from, so they lower it to what IPv6 wants of each link and no further. The MTU of
+ * IPsec's routes is not learned alone.
+ */
+static u32 path_mtu(const struct omerta_path *path)
+{
+	const struct dst_entry *dst = path->dst;
+	u32 mtu = dst_mtu(dst), own;
+
+	if (unlikely(mtu < IPV6_MIN_MTU) && !dst_xfrm(dst)) {
+		own = dst_metric_raw(dst, RTAX_MTU) ?: READ_ONCE(dst->dev->mtu);
+		own -= lwtunnel_headroom(dst->lwtstate, own);
+		mtu = max(mtu, min_t(u32, own, IPV6_MIN_MTU));
+	}
+	return unlikely(path->told_mtu) ? min(mtu, path->told_mtu) : mtu;
+}
+
+static u32 headers_of(const struct omerta_path *path)
+{
+	return sizeof(struct udphdr) +
+	       (path->family == OMERTA_V4 ? sizeof(struct iphdr) :
+					    sizeof(struct ipv6hdr));
 }
 
 /**
  * omerta_udp_room() - how much a datagram may carry unfragmented
  * @path: its way, from omerta_udp_route()
  *
- * The kernel learns the path's MTU from the ICMP errors that the sockets get, as
- * for any UDP socket, and forgets it in time.
+ * The path's MTU is the route's, which the kernel learns from ICMP errors and forgets
+ * in time, and that of errors that quote our records, see udp_error.c.
  *
  * Context: as omerta_udp_route().
  * Return: bytes of UDP payload.
  */
 u32 omerta_udp_room(const struct omerta_path *path)
 {
-	u32 headers = sizeof(struct udphdr) +
-		      (path->family == OMERTA_V4 ? sizeof(struct iphdr) :
-						   sizeof(struct ipv6hdr));
-	u32 mtu = dst_mtu(path->dst);
+	u32 mtu = path_mtu(path);
 
-	return mtu - min(mtu, headers);
+	return mtu - min(mtu, headers_of(path));
+}
+
+/* Copy what routes of both families have. */
+static void copy_route(struct dst_entry *to, const struct dst_entry *from)
+{
+	to->input = READ_ONCE(from->input);
+	to->output = READ_ONCE(from->output);
+	to->lwtstate = lwtstate_get(from->lwtstate);
+#ifdef CONFIG_IP_ROUTE_CLASSID
+	to->tclassid = from->tclassid;
+#endif
+}
+
+/* Copy a route without the MTU that it has learned. */
+static struct dst_entry *unlearn4(const struct dst_entry *dst)
+{
+	const struct rtable *rt = dst_rtable(dst);
+	struct rtable *copy;
+
+	copy = rt_dst_alloc(dst->dev, rt->rt_flags, rt->rt_type,
+			    dst->flags & DST_NOXFRM);
+	if (!copy)
+		return NULL;
+	copy->rt_iif = rt->rt_iif;
+	copy->rt_uses_gateway = rt->rt_uses_gateway;
+	copy->rt_gw_family = rt->rt_gw_family;
+	copy->rt_gw6 = rt->rt_gw6;
+	/* IPv4's routes never change their metrics. */
+	ip_dst_init_metrics(&copy->dst, (struct dst_metrics *)DST_METRICS_PTR(dst));
+	copy_route(&copy->dst, dst);
+	return &copy->dst;
+}
+
+/* As unlearn4(). */
+static struct dst_entry *unlearn6(const struct dst_entry *dst)
+{
+	const struct rt6_info *rt = dst_rt6_info(dst);
+	struct fib6_info *from = rcu_dereference(rt->from);
+	struct rt6_info *copy;
+
+	if (!from || !fib6_info_hold_safe(from))
+		return NULL;
+	/* Counted, many at once would be taken for routes that nobody gives back. */
+	copy = ip6_dst_alloc(dev_net(dst->dev), dst->dev,
+			     DST_NOCOUNT | (dst->flags & DST_NOXFRM));
+	if (!copy) {
+		fib6_info_release(from);
+		return NULL;
+	}
+	rcu_assign_pointer(copy->from, from);
+	ip_dst_init_metrics(&copy->dst, from->fib6_metrics);
+	copy->rt6i_dst = rt->rt6i_dst;
+	copy->rt6i_src = rt->rt6i_src;
+	copy->rt6i_gateway = rt->rt6i_gateway;
+	copy->rt6i_flags = rt->rt6i_flags & ~(RTF_CACHE | RTF_EXPIRES | RTF_MODIFIED);
+	copy->rt6i_idev = rt->rt6i_idev;
+	if (copy->rt6i_idev)
+		in6_dev_hold(copy->rt6i_idev);
+	copy_route(&copy->dst, dst);
+	return &copy->dst;
+}
+
+/*
+ * Take a copy of a route that has learned from ICMP errors if, for that, the kernel would
+ * cut datagrams of @len bytes, or clear their DF, unless it should. The copy is on none of
+ * the lists by which the kernel finds a device's routes, so it lives no longer than the
+ * datagrams. Without memory for it they go by the route itself.
+ *
+ * Context: inside an RCU read-side section.
+ */
+static void unlearn(struct omerta_path *path, u32 len)
+{
+	struct dst_entry *dst = path->dst, *copy;
+	bool locked = false;
+
+	if (path->family == OMERTA_V4) {
+		if (likely(!dst_rtable(dst)->rt_pmtu && !dst_rtable(dst)->rt_mtu_locked))
+			return;
+		locked = dst_rtable(dst)->rt_mtu_locked;
+	} else if (likely(!(dst_rt6_info(dst)->rt6i_flags & RTF_CACHE)) || path->learned) {
+		return;
+	}
+	if (dst_xfrm(dst) || (!locked && len + headers_of(path) <= dst_mtu(dst)))
+		return;
+	copy = path->family == OMERTA_V4 ? unlearn4(dst) : unlearn6(dst);
+	if (!copy)
+		return;
+	dst_release(dst);
+	path->dst = copy;
 }
 
 /* The tunnel helpers leave this to whoever makes such an skb. */
@@ -264,6 +381,7 @@ void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 		omerta_drop_many(tun->drops, skb, OMERTA_DROP_TX_DROP_DOWN, n);
 		goto out;
 	}
+	unlearn(path, size ?: skb->len);
 	/* We count ourselves. */
 	skb->dev = NULL;
 	skb->ignore_df = !path->df;
@@ -299,7 +417,8 @@ out:
 int omerta_udp_send_to(struct omerta_tunnel *tun, struct sk_buff *skb,
 		       const struct omerta_endpoint *to)
 {
-	struct omerta_path path = { .to = *to };
+	/* Handshakes are to get through, be it in fragments. */
+	struct omerta_path path = { .to = *to, .learned = true };
 	struct dst_cache none = {};
 	struct sock *sk;
 	int err;

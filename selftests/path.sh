@@ -59,6 +59,53 @@ fragments() {
 		  END { print sum + 0 }' /proc/net/snmp /proc/net/snmp6
 }
 
+# Fragments that a made
+created() {
+	# shellcheck disable=SC2016 # awk's
+	on a awk '/^Ip:/ && !names { names = 1; split($0, name); next }
+		  /^Ip:/ { for (i in name) if (name[i] == "FragCreates") sum += $i }
+		  /^Ip6FragCreates/ { sum += $2 }
+		  END { print sum + 0 }' /proc/net/snmp /proc/net/snmp6
+}
+
+# forge MTU QUOTE...: an error comes to a that no router on the path has sent.
+forge() {
+	local mtu=$1
+
+	shift
+	if ((OUTER == 4)); then
+		on r ./forge.py 203.0.113.66 "$(outer4 b a)" "$(outer4 a b)" "$mtu" "$@"
+	else
+		on r ./forge.py 2001:db8:bad::66 "$(outer6 b a)" "$(outer6 a b)" "$mtu" "$@"
+	fi
+}
+
+# kernel_learned MTU: of the path to b, in a
+kernel_learned() {
+	if ((OUTER == 4)); then
+		on a ip route get "$(outer4 a b)" | grep -E "mtu (lock )?$1\b"
+	else
+		on a ip -6 route get "$(outer6 a b)" | grep -E "mtu $1\b"
+	fi
+}
+
+# forged MTU QUOTE...: forges errors until the kernel has learned from one.
+forged() {
+	local mtu=$1
+
+	# What it sends back to has its route first.
+	try() {
+		forge "$@"
+		kernel_learned "$mtu"
+	}
+	await try "$@"
+}
+
+flush_routes() {
+	on a ip route flush cache
+	on a ip -6 route flush cache
+}
+
 # learns MTU: a learns that the path takes inner packets of MTU bytes.
 learns() {
 	copy a b 10.9.0.2 1000000
@@ -138,17 +185,23 @@ test_df_least_v6() {
 
 # A router that takes too little, or says so, cannot stop IPv4 either.
 test_df_least_v4() {
+	local before
+
 	make_routed
 	make_tunnel df set
 	pings a 10.9.0.2
-	# Less than 552 bytes, and the kernel locks the route: fragments are wanted.
 	on r ip route change 192.0.2.2 dev to_b mtu 500
-	await on a ping -c 1 -W 1 -M "do" -s 1352 10.9.0.2
-	on a ip route flush cache
-	on r ip route change 192.0.2.2 dev to_b mtu 600
 	await told 576 -s 1352 10.9.0.2
 	copy a b 10.9.0.2 100000
 	more_than 1 fragments
+	# Forget what was learned.
+	flush_routes
+	on a omertactl link set omr0 df set
+	before=$(fragments)
+	on r ip route change 192.0.2.2 dev to_b mtu 600
+	await told 576 -s 1352 10.9.0.2
+	copy a b 10.9.0.2 100000
+	more_than "$before" fragments
 }
 
 test_df_unset() {
@@ -156,6 +209,21 @@ test_df_unset() {
 	make_tunnel
 	narrow 1400
 	on a ping -c 1 -W "$WAIT" -M "do" -s 1352 10.9.0.2
+	copy a b 10.9.0.2 1000000
+	more_than 100 fragments
+	is null path_mtu a b
+	no_drops a
+}
+
+# IPv6's routers cut nothing: errors that name our datagrams have the sender do it.
+test_df_unset_v6() {
+	OUTER=6
+	make_routed
+	make_tunnel
+	pings a 10.9.0.2
+	is 0 fragments
+	narrow 1400
+	await on a ping -c 1 -W 1 -M "do" -s 1352 10.9.0.2
 	copy a b 10.9.0.2 1000000
 	more_than 100 fragments
 	is null path_mtu a b
@@ -179,6 +247,134 @@ test_df_inherit() {
 	is "$before" fragments
 }
 
+# whole LENGTH: what is sent to b goes unfragmented.
+whole() {
+	on a ping -c 3 -i 0.1 -W "$WAIT" -M "do" -s "$1" 10.9.0.2
+	copy a b 10.9.0.2 1000000
+	is 0 fragments
+	is 0 created
+}
+
+# Errors that anybody may forge, over OUTER, say that the path takes as little as the kernel
+# believes; the quotes name our sockets, and none.
+with_forged() {
+	local quote min=552
+
+	((OUTER == 4)) || min=1280
+	make_routed
+	make_tunnel df "$1"
+	pings a 10.9.0.2
+	for quote in "$PORT" echo; do
+		forged "$min" "$quote"
+		"${@:2}"
+		flush_routes
+	done
+}
+
+unset_whole() {
+	copy a b fd09::2 1000000
+	whole 1352
+	is null path_mtu a b
+}
+
+# A record of 1280 bytes less the headers, its own (16) and three tags
+not_below_1280() {
+	local mtu=$((OUTER == 4 ? 1188 : 1168))
+
+	await told "$mtu" -s 1352 10.9.0.2
+	is "$mtu" path_mtu a b
+	whole $((mtu - 28))
+}
+
+test_forged_unset_v4() { OUTER=4 with_forged unset unset_whole; }
+test_forged_unset_v6() { OUTER=6 with_forged unset unset_whole; }
+test_forged_set_v4() { OUTER=4 with_forged set not_below_1280; }
+test_forged_set_v6() { OUTER=6 with_forged set not_below_1280; }
+test_forged_inherit_v4() { OUTER=4 with_forged inherit not_below_1280; }
+test_forged_inherit_v6() { OUTER=6 with_forged inherit not_below_1280; }
+
+# Datagrams that are longer than the route's own MTU are still cut by that.
+forged_route_mtu() {
+	OUTER=$1
+	make_routed
+	on a ip -4 route change default via inet6 fe80::9 dev to_r mtu 1450
+	on a ip -6 route change default via fe80::9 dev to_r mtu 1450
+	make_tunnel
+	pings a 10.9.0.2
+	forged "$2" echo
+	is 0 created
+	on a ping -c 1 -W "$WAIT" -M "do" -s 1352 10.9.0.2
+	is 2 created
+	on a ping -c 1 -W "$WAIT" -M "do" -s 1272 10.9.0.2
+	is 2 created
+}
+
+test_forged_route_mtu_v4() { forged_route_mtu 4 552; }
+test_forged_route_mtu_v6() { forged_route_mtu 6 1280; }
+
+# What the kernel has locked leaves unfragmented all the same: a narrow path refuses it.
+test_forged_lock() {
+	make_routed
+	make_tunnel df set
+	pings a 10.9.0.2
+	forged 552 "$PORT"
+	await told 1188 -s 1352 10.9.0.2
+	on r ip route change 192.0.2.2 dev to_b mtu 1000
+	await told 924 -s 1160 10.9.0.2
+	on a ping -c 1 -W "$WAIT" -M "do" -s 896 10.9.0.2
+	copy a b 10.9.0.2 1000000
+	is 0 fragments
+}
+
+# IPv4 paths below 1280 bytes are found by errors that quote what was sent.
+narrow_v4() {
+	make_routed
+	make_tunnel df "$1"
+	pings a 10.9.0.2
+	on r ip route change 192.0.2.2 dev to_b mtu 1000
+	await told 924 -s 1352 10.9.0.2
+	is 924 path_mtu a b
+	on a ping -c 1 -W "$WAIT" -M "do" -s 896 10.9.0.2
+	told 924 -s 897 10.9.0.2
+	copy a b 10.9.0.2 1000000
+	is 0 fragments
+}
+
+test_df_narrow_set() { narrow_v4 set; }
+test_df_narrow_inherit() { narrow_v4 inherit; }
+
+# believed OUTER MTU PATH_MTU: an error counts, whatever the kernel has forgotten of it, if it
+# quotes a key's id and a counter that was sent under it.
+believed() {
+	local id=$((NUM[b] * 4096 + NUM[a] * 256 + GEN)) sent quote
+
+	OUTER=$1
+	make_routed
+	make_tunnel df set
+	# Counters below 65,536 of the last are too old.
+	copy a b 10.9.0.2 100000000
+	sent=$(peer_stat a b tx-records)
+	((sent > 65536 + 1000))
+	for quote in "$((id + 1)) $((sent - 1))" "$id $((sent + 1000))" "$id 1000"; do
+		# shellcheck disable=SC2086 # two words
+		forged "$2" "$PORT" $quote
+		flush_routes
+		pings a 10.9.0.2
+		is 1388 path_mtu a b
+	done
+	forged "$2" "$PORT" "$id" "$((sent - 1))"
+	flush_routes
+	pings a 10.9.0.2
+	is "$3" path_mtu a b
+	on a omertactl link set omr0 df set
+	pings a 10.9.0.2
+	is 1388 path_mtu a b
+}
+
+# Less the headers (28, 48), a record's (16) and two or three tags
+test_quoted_v4() { believed 4 600 524; }
+test_quoted_v6() { believed 6 1300 1188; }
+
 # A path may grow again.
 test_df_grows() {
 	make_routed
@@ -194,7 +390,11 @@ test_df_grows() {
 
 TESTS=(
 	test_df_set_v4 test_df_set_v6 test_df_set_fwmark test_df_padding
-	test_df_least_v6 test_df_least_v4 test_df_unset test_df_inherit test_df_grows
+	test_df_least_v6 test_df_least_v4 test_df_unset test_df_unset_v6 test_df_inherit
+	test_df_grows test_df_narrow_set test_df_narrow_inherit test_quoted_v4 test_quoted_v6
+	test_forged_unset_v4 test_forged_unset_v6 test_forged_set_v4 test_forged_set_v6
+	test_forged_inherit_v4 test_forged_inherit_v6 test_forged_route_mtu_v4
+	test_forged_route_mtu_v6 test_forged_lock
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
