@@ -150,7 +150,10 @@ static void marks(void)
 	"ip -" #family " -batch -\nrule del table main suppress_prefixlength 0\n"
 #define LOOKS(family)	LOOK(family, "") LOOK(family, " dev omr0")
 
-/* Rules go with the device, whatever has become of its routes, and after it. */
+/*
+ * Rules go with the device, whatever has become of its routes, and after it. With a
+ * default route of IPv4 "up" would set a sysctl of this machine.
+ */
 static void rules(void)
 {
 	static const char all[] = LOOKS(4) LOOKS(6) DROP(4) DROP(6);
@@ -158,7 +161,7 @@ static void rules(void)
 	char words[300];
 
 	snprintf(words, sizeof(words), "down %s", unit_path("omr0.conf"));
-	run = up(HOST PEER "AllowedIPs = 0.0.0.0/0\n", "no-agent");
+	run = up(HOST PEER "AllowedIPs = ::/0\n", "no-agent");
 	unit_run_free(&run);
 	fake_ip(0);
 	run = unit_main(words, NULL);
