@@ -42,12 +42,33 @@ path_mtu() {
 	member "$(on "$1" omertactl -j peer show omr0 peer "${NUM[$2]}")" path-mtu
 }
 
-# told MTU PING_ARGUMENT...: a ping is refused and says so.
+# told MTU SIZE ADDRESS: what a sends there, with as many bytes after an ICMP or UDP header,
+# is refused, and the kernel tells a the MTU. The words of ping(8) for it differ between
+# releases.
 told() {
-	local mtu=$1
-
-	shift
-	! on a ping -c 1 -W 1 -M "do" "$@" >"$DIR/told" 2>&1 && grep -Ei "mtu ?[=:] ?$mtu\b" "$DIR/told"
+	on a python3 -c 'import errno, select, socket, struct, sys
+mtu, size, to = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+v6 = ":" in to
+# IP_RECVERR and IPV6_RECVERR, IP_MTU_DISCOVER and IPV6_MTU_DISCOVER
+level, recverr, discover = (41, 25, 23) if v6 else (0, 11, 10)
+with socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM) as s:
+    s.setsockopt(level, recverr, 1)
+    s.setsockopt(level, discover, 2)
+    s.connect((to, 9))
+    try:
+        s.send(bytes(size))
+    except OSError as error:
+        if error.errno != errno.EMSGSIZE:
+            raise
+    poll = select.poll()
+    poll.register(s, 0)
+    if not poll.poll(1000):
+        sys.exit("nothing was refused")
+    (kind, data), = ((k, d) for l, k, d in s.recvmsg(1, 512, socket.MSG_ERRQUEUE)[1] if l == level)
+    # struct sock_extended_err
+    number, origin, _, _, _, info, _ = struct.unpack("=IBBBBII", data[:16])
+    sys.exit((number, info) != (errno.EMSGSIZE, mtu) and f"error {number}, MTU {info}")
+' "$@"
 }
 
 # Fragments that came to b
@@ -111,11 +132,11 @@ learns() {
 	copy a b 10.9.0.2 1000000
 	is "$1" path_mtu a b
 	copy a b fd09::2 1000000
-	told "$1" -s 1352 10.9.0.2
+	told "$1" 1352 10.9.0.2
 	on a ping -c 1 -W "$WAIT" -M "do" -s "$(($1 - 28))" 10.9.0.2
-	told "$1" -s "$(($1 - 27))" 10.9.0.2
+	told "$1" "$(($1 - 27))" 10.9.0.2
 	on a ping -c 1 -W "$WAIT" -M "do" -s "$(($1 - 48))" fd09::2
-	told "$1" -s "$(($1 - 47))" fd09::2
+	told "$1" "$(($1 - 47))" fd09::2
 }
 
 # 1400 bytes less the outer headers (28, 48), a record's (16) and three tags
@@ -161,7 +182,7 @@ test_df_padding() {
 	make_tunnel df set
 	narrow 1395
 	pings a 10.9.0.2
-	await told 1303 -s 1352 10.9.0.2
+	await told 1303 1352 10.9.0.2
 	on a omertactl link set omr0 df unset
 	is null path_mtu a b
 	on a omertactl link set omr0 df set
@@ -174,12 +195,12 @@ test_df_least_v6() {
 	make_routed
 	make_tunnel df set
 	narrow 1300
-	await told 1208 -s 1352 10.9.0.2
+	await told 1208 1352 10.9.0.2
 	on a ping -c 1 -W "$WAIT" -M "do" -s 1160 fd09::2
 	is 0 fragments
 	on a ping -c 1 -W "$WAIT" -M "do" -s 1232 fd09::2
 	more_than 1 fragments
-	told 1280 -s 1233 fd09::2
+	told 1280 1233 fd09::2
 	copy a b fd09::2 1000000
 }
 
@@ -191,7 +212,7 @@ test_df_least_v4() {
 	make_tunnel df set
 	pings a 10.9.0.2
 	on r ip route change 192.0.2.2 dev to_b mtu 500
-	await told 576 -s 1352 10.9.0.2
+	await told 576 1352 10.9.0.2
 	copy a b 10.9.0.2 100000
 	more_than 1 fragments
 	# Forget what was learned.
@@ -199,7 +220,7 @@ test_df_least_v4() {
 	on a omertactl link set omr0 df set
 	before=$(fragments)
 	on r ip route change 192.0.2.2 dev to_b mtu 600
-	await told 576 -s 1352 10.9.0.2
+	await told 576 1352 10.9.0.2
 	copy a b 10.9.0.2 100000
 	more_than "$before" fragments
 }
@@ -281,7 +302,7 @@ unset_whole() {
 not_below_1280() {
 	local mtu=$((OUTER == 4 ? 1188 : 1168))
 
-	await told "$mtu" -s 1352 10.9.0.2
+	await told "$mtu" 1352 10.9.0.2
 	is "$mtu" path_mtu a b
 	whole $((mtu - 28))
 }
@@ -318,9 +339,9 @@ test_forged_lock() {
 	make_tunnel df set
 	pings a 10.9.0.2
 	forged 552 "$PORT"
-	await told 1188 -s 1352 10.9.0.2
+	await told 1188 1352 10.9.0.2
 	on r ip route change 192.0.2.2 dev to_b mtu 1000
-	await told 924 -s 1160 10.9.0.2
+	await told 924 1160 10.9.0.2
 	on a ping -c 1 -W "$WAIT" -M "do" -s 896 10.9.0.2
 	copy a b 10.9.0.2 1000000
 	is 0 fragments
@@ -332,10 +353,10 @@ narrow_v4() {
 	make_tunnel df "$1"
 	pings a 10.9.0.2
 	on r ip route change 192.0.2.2 dev to_b mtu 1000
-	await told 924 -s 1352 10.9.0.2
+	await told 924 1352 10.9.0.2
 	is 924 path_mtu a b
 	on a ping -c 1 -W "$WAIT" -M "do" -s 896 10.9.0.2
-	told 924 -s 897 10.9.0.2
+	told 924 897 10.9.0.2
 	copy a b 10.9.0.2 1000000
 	is 0 fragments
 }
@@ -382,7 +403,7 @@ test_df_grows() {
 	make_tunnel df set
 	pings a 10.9.0.2
 	narrow 1400
-	await told 1308 -s 1352 10.9.0.2
+	await told 1308 1352 10.9.0.2
 	narrow 1500
 	await on a ping -c 1 -W 1 -M "do" -s 1352 10.9.0.2
 	is 1388 path_mtu a b
