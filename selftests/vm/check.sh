@@ -187,6 +187,7 @@ follow() {
 # Where no kernel matters
 host_stages() {
 	stage tally "$VM_DIR/ktap_tally_test.py"
+	stage sources "$VM_DIR/sources_test.sh"
 	stage decode "$VM_DIR/decode_capture_test.py"
 	stage leaves user_tests leaf_tests
 	stage lists user_tests lists

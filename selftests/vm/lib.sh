@@ -103,7 +103,21 @@ source_lines() {
 	local suite uri key=/usr/share/keyrings/debian-archive-keyring.gpg
 
 	for suite in "$@"; do
-		uri=$(mirror_for "$suite") || die "the host's apt has no mirror for $suite"
+		uri=$(mirror_for "$suite") ||
+			die "apt has no mirror for $suite; /etc/apt/sources.list lacks: $(lacking_line "$suite")"
 		echo "deb [signed-by=$key] $uri $suite main"
 	done
+}
+
+# lacking_line SUITE: the line with which mirror_for SUITE would know a mirror. Mirrors
+# have the security archive beside the other one, under this name.
+lacking_line() {
+	local main
+
+	main=$(mirror_for "$(host_codename)") || main=MIRROR/debian
+	if [[ $1 == *-security ]]; then
+		echo "deb ${main%/}-security $(host_codename)-security main"
+	else
+		echo "deb $main $(host_codename) main"
+	fi
 }
