@@ -110,12 +110,12 @@ cell() {
 	[[ $arch != amd64 ]] || "$VM_DIR/tool_kem.sh" >/dev/null || :
 	[[ " ${stages[*]} " == *" build-$kernel-$arch "* ]] ||
 		stage "build-$kernel-$arch" build "$kernel" "$arch"
-	if [[ $kernel == uml ]]; then
+	if [[ $kernel == uml && -z $set ]]; then
 		guest_in_parts "$kernel" "$arch"
 	else
 		start_in_turn "guest-$kernel-$arch${set:+-$set}" \
 			guest_tests "$kernel" "$arch" ${set:+"$set"}
-		booted[$kernel $arch]=$set
+		[[ $kernel == uml ]] || booted[$kernel $arch]=$set
 	fi
 }
 
