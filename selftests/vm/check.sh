@@ -195,6 +195,11 @@ host_stages() {
 	stage ml-kem "$VM_DIR/tool_kem.sh" check
 }
 
+# A minimal root of the suite that this machine is not
+fresh_roots() {
+	SUITES=other USERS=newcomer CELLS=$FRESH "$TOP_DIR/selftests/fresh.sh"
+}
+
 # What takes a machine of its own
 own_machines() {
 	local machine kernel arch set
@@ -226,6 +231,8 @@ main() {
 	[[ -z ${STYLE:-} ]] || stage style "$TOP_DIR/selftests/style.sh"
 	[[ -z ${STYLE:-} ]] || stage ciphers "$TOP_DIR/selftests/ciphers.sh"
 	[[ -z ${CLANG:-} ]] || stage clang "$VM_DIR/clang.sh"
+	[[ -z ${FRESH:-} ]] || stage fresh fresh_roots
+	printf '%s\n' "${stages[@]}" >"$OUT/stages"
 	"$VM_DIR/ktap_tally.py" "${stages[@]}"
 }
 

@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check matrix check-debug check-uml check-package uml check-ciphers check-model bench-tunnel bench-chunk bench-report bench-perf style
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug check-uml check-package check-fresh uml check-ciphers check-model bench-tunnel bench-chunk bench-report bench-perf style
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -28,7 +28,12 @@ demo:
 	@selftests/vm/demo.sh
 
 check:
-	@CELLS="$(CELLS)" JOBS=$(JOBS) CLANG=$(CLANG) STYLE=$(STYLE) selftests/vm/check.sh
+	@CELLS="$(CELLS)" JOBS=$(JOBS) CLANG=$(CLANG) STYLE=$(STYLE) FRESH="$(FRESH)" \
+		selftests/vm/check.sh
+
+# Every target of tests, with one tally
+check-all:
+	@selftests/vm/check_all.sh
 
 # All kernels and architectures, and clang
 matrix:
@@ -76,3 +81,7 @@ style:
 
 check-package:
 	@selftests/package.sh
+
+# The README's commands in minimal roots: SUITES, USERS, CELLS
+check-fresh:
+	@SUITES="$(SUITES)" USERS="$(USERS)" CELLS="$(CELLS)" selftests/fresh.sh
