@@ -455,7 +455,7 @@ test_hostile_replays() {
 	stop b
 	kill "$CAPTURE"
 	wait "$CAPTURE"
-	on a omertactl link set omr0 control-rate 1000000 control-source-rate 1000000
+	on a omertactl link set omr0 control-rate 1000000 control-source-rate 1000000 control-share 8
 	old=$(ids a)
 	# Both within the time that those keys have left
 	sent=$(hostile replay "$DIR/pcap" 40)
