@@ -202,7 +202,7 @@ forget() {
 	on "$1" env "STATE_DIRECTORY=$DIR/$1.state" omertactl times forget omr0 peer "$2" config "$DIR/$1.conf"
 }
 
-# What is left to do by hand, with an agent and without
+# The times that are given up by hand, with an agent and without
 test_forget_time() {
 	local old
 

@@ -598,7 +598,7 @@ static void run_peer(struct om_agent *agent, struct om_agent_peer *peer, uint64_
 	}
 }
 
-/* What is done for a peer makes it due later than now. */
+/* Each step for a peer makes it due later than now. */
 uint64_t om_agent_run(struct om_agent *agent, uint64_t now)
 {
 	struct om_agent_peer *peer;

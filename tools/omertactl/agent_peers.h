@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The peers of an agent: their memory, and how each is found without looking at the
- * others. Of what agent.h does not offer, only agent.c is the user.
+ * others. This is for agent.c alone; the rest of it is in agent.h.
  */
 #ifndef OM_AGENT_PEERS_H
 #define OM_AGENT_PEERS_H

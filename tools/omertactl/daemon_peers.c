@@ -69,7 +69,7 @@ static void index_config(struct om_daemon *d)
 	}
 }
 
-/* What the file says of a peer, or NULL */
+/* The file's part about a peer, or NULL */
 static const struct om_peer_conf *conf_of(const struct om_daemon *d,
 					  const uint8_t *public)
 {
@@ -450,11 +450,14 @@ static bool forget(struct om_daemon *d, const struct om_doomed_key *doomed)
 
 bool om_peers_tidy(struct om_daemon *d)
 {
+	struct om_list stale = d->stale;
 	bool ok = true;
 
-	for (size_t i = 0; i < d->stale.n; i++)
-		look(d, OM_AT(&d->stale, struct om_stale_peer, i));
-	d->stale.n = 0;
+	/* Looking at a peer may add others, whose turn comes later. */
+	memset(&d->stale, 0, sizeof(d->stale));
+	for (size_t i = 0; i < stale.n; i++)
+		look(d, OM_AT(&stale, struct om_stale_peer, i));
+	om_list_free(&stale);
 	/* The event that tells of a key's use may have been lost. */
 	if (d->lost)
 		return false;

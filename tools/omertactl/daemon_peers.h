@@ -74,7 +74,7 @@ bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key);
 void om_peers_key_used(struct om_daemon *d, uint32_t peer_id, uint32_t local_id);
 /* Delete a key that was offered, unless the other end has used it: see om_peers_tidy(). */
 void om_peers_forget_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id);
-/* What was put off until all events are read. True: an error is in d->err. */
+/* Do the work that waits until all events are read. True: an error is in d->err. */
 bool om_peers_tidy(struct om_daemon *d);
 /* The file again: the kernel's device and peers become what it says. */
 int om_peers_reload(struct om_daemon *d);

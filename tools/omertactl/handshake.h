@@ -25,7 +25,7 @@ enum om_hs_mode {
 	OM_HS_MODES
 };
 
-/* Of the datagrams, all but the cookie in either mode */
+/* Lengths of the datagrams; all but the cookie have one for either mode. */
 #define OM_HS_INITIATION_LEN	(8 + OM_NOISE_1 + OM_HS_TIME + 4 + 2 * OM_HS_MAC)
 #define OM_HS_RESPONSE_LEN	(8 + OM_NOISE_2 + 4 + 2 * OM_HS_MAC)
 #define OM_HS_TIME_MSG_LEN	(8 + OM_NOISE_2 + OM_HS_TIME + 2 * OM_HS_MAC)
@@ -91,7 +91,7 @@ void om_hs_peer_init(struct om_hs_peer *peer);
 size_t om_hs_length(const uint8_t *msg, size_t len);
 void om_hs_wipe(struct om_hs *h);
 
-/* Whether mac1 of any message but a cookie is right: its sender knows our public key. */
+/* Return true if mac1 is right, of any message but a cookie: its sender knows our key. */
 bool om_hs_check(const struct om_hs_host *host, const uint8_t *msg, size_t len);
 
 /*
@@ -122,7 +122,7 @@ size_t om_hs_answer_time(struct om_hs *h, const struct om_hs_peer *peer,
 /* @h goes on: the true response may follow. */
 bool om_hs_read_time(const struct om_hs *h, const struct om_hs_peer *peer,
 		     const uint8_t *msg, size_t len, uint8_t time[OM_HS_TIME]);
-/* Of the initiation that either of these says it answers, to look it up */
+/* The key id of the initiation that either of these says it answers, to look it up */
 uint32_t om_hs_response_id(const uint8_t *msg);
 
 bool om_hs_take_cookie(struct om_hs_peer *peer, uint64_t now,

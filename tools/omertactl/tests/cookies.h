@@ -8,7 +8,7 @@
 /* A cookie message of @host for the sender of @cause */
 size_t cookie_message(const struct om_hs_host *host, const uint8_t cookie[OM_HS_MAC],
 		      const uint8_t *cause, size_t len, uint8_t *out);
-/* Whether a message's mac2 is made with this cookie */
+/* Return true if a message's mac2 is made with this cookie. */
 bool cookie_is_in(const uint8_t cookie[OM_HS_MAC], const uint8_t *msg, size_t len);
 
 #endif

@@ -312,7 +312,7 @@ static void clocks(void)
 	world_tear_down();
 }
 
-/* What an end was given, but for what stands where it is found and when things are due */
+/* An end's peer, without the fields that an old initiation may change */
 static struct om_agent_peer peer_now(int n)
 {
 	struct om_agent_peer peer = *world_peer(n);
@@ -426,7 +426,7 @@ static void cookie(enum om_kem_policy kem)
 	world_tear_down();
 }
 
-/* Whatever cookies come: an initiation more in each try, and no try more */
+/* A flood of cookies adds one initiation to each try, and no try. */
 static void cookie_flood(void)
 {
 	uint8_t other[OM_HS_MAC] = { 1 }, msg[OM_HS_COOKIE_LEN];
@@ -561,7 +561,7 @@ static void hasty(void)
 		world.sent == 50 && world.end[A].keys <= OM_AGENT_OFFERED,
 		"agent: one initiation of a peer in 20 ms", "%u writes, %zu keys, %s",
 		world.end[A].writes, world.end[A].keys, world_counts());
-	/* What was dropped was never taken: its time is as new as it was. */
+	/* A dropped initiation was never taken: its time is as new as it was. */
 	put_time(time, 2000);
 	len = initiation_at(time, OM_HS_CLASSIC, &h, msg);
 	om_agent_receive(a, world.now, &world.place[B], msg, len);
@@ -728,7 +728,7 @@ static void wrong_times(void)
 	world_tear_down();
 }
 
-/* Who lies about the time hurts itself: one initiation more a try, and none without end. */
+/* A peer that lies about the time gets one initiation more a try, and no more. */
 static void liar(void)
 {
 	struct world_end *b = &world.end[B];
@@ -738,7 +738,7 @@ static void liar(void)
 	world.quiet = true;
 	world_tell(b, OM_AGENT_KEY_NEEDED, 0);
 	for (int i = 0; i < 2000; i++, world.now += 10) {
-		/* Whatever comes, it knows a later one. */
+		/* It knows a later time than each that comes. */
 		put_time(world_peer(A)->latest, 1000000L * (i + 1));
 		world_deliver();
 		om_agent_run(&b->agent, world.now);

@@ -355,7 +355,7 @@ static void run_kernel(int n)
 	}
 }
 
-/* What its kernel makes of a datagram: true if the agent gets it */
+/* The kernel's look at a datagram: true if the agent gets it */
 static bool admit(struct world_end *e, const struct world_message *m)
 {
 	uint8_t cookie[OM_HS_COOKIE_LEN];

@@ -77,7 +77,7 @@ extern struct world {
 
 /* The one peer of an end */
 struct om_agent_peer *world_peer(int n);
-/* What its kernel gives as cookie, to whoever asks */
+/* The cookie that its kernel gives */
 extern const uint8_t world_cookie[OM_HS_MAC];
 
 void world_set_up(void);
