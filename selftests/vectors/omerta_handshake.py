@@ -16,7 +16,6 @@ As a command:
   omerta_handshake.py check FILE   # known answers in JSON, made by somebody else
 """
 import hashlib
-import hmac
 import json
 import struct
 import sys
@@ -38,7 +37,9 @@ def sha256(*parts):
 
 
 def hmac256(key, *parts):
-    return hmac.new(key, b"".join(parts), hashlib.sha256).digest()
+    """RFC 2104, for keys of a block at most; python3-minimal has no hmac"""
+    inner, outer = (bytes(b ^ pad for b in key.ljust(64, b"\0")) for pad in (0x36, 0x5c))
+    return sha256(outer, sha256(inner, *parts))
 
 
 def hkdf(chain, data, outputs):
