@@ -9,6 +9,8 @@
 #include "cookies.h"
 #include "world.h"
 
+#include "../agent_peers.h"
+
 #include <sodium.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -916,7 +918,44 @@ static double cost(uint32_t peers, int rounds)
 	       (double)(to.tv_nsec - from.tv_nsec) / 1e6;
 }
 
-/* A hundred times the peers: what costs more than thrice the time looks at all of them. */
+/* Peers with due times that change: the first is always the one that is due first. */
+static void dues(void)
+{
+	enum { PEERS = 300 };
+	static struct om_agent agent;
+	uint8_t public[OM_NOISE_KEY] = { 0 };
+	unsigned int wrong = 0, found = 0;
+	uint32_t seed = 1;
+
+	om_agent_init(&agent, &scale_ops, NULL);
+	for (uint32_t i = 1; i <= PEERS; i++) {
+		memcpy(public, &i, sizeof(i));
+		om_agent_add(&agent, i, public);
+	}
+	for (int round = 0; round < 5000; round++) {
+		struct om_agent_peer *peer;
+		uint64_t least = UINT64_MAX;
+
+		seed = seed * 1664525 + 1013904223;
+		peer = om_agent_find(&agent, (seed >> 16) % PEERS + 1);
+		if (!peer)
+			continue;
+		found++;
+		if (seed >> 8 & 63)
+			om_agent_peers_due(&agent, peer, seed >> 9 & 3 ? seed >> 4 : UINT64_MAX);
+		else
+			om_agent_remove(&agent, peer->id);
+		for (peer = agent.first; peer; peer = peer->next)
+			if (peer->place && peer->due < least)
+				least = peer->due;
+		peer = om_agent_peers_first(&agent);
+		wrong += peer ? peer->due != least : least != UINT64_MAX;
+	}
+	unit_ok(!wrong && found > 1000, "agent: the peer that is due first", "%u of %u", wrong, found);
+	om_agent_free(&agent);
+}
+
+/* A hundred times the peers: more than thrice the time is a look at all of them. */
 static void scale(void)
 {
 	double few = 0, many = 0;
@@ -978,6 +1017,7 @@ void test_agent(void)
 	no_time();
 	locked_out();
 	old_mode();
+	dues();
 	scale();
 	full_disk();
 }
