@@ -58,6 +58,11 @@ refused() {
 	! "$@"
 }
 
+# figures WORD...: a line to be shown, also if the test passes
+figures() {
+	echo "$*" >>"$DIR/figures"
+}
+
 # Seconds a test may last, on the slowest machine and under a debug kernel.
 LIMIT=${LIMIT:-900}
 
@@ -90,6 +95,7 @@ run_test() {
 	lines=$(wc -l <"$DIR/log")
 	cleanup >/dev/null 2>&1
 	wait 2>/dev/null
+	[[ ! -e $DIR/figures ]] || sed 's/^/# /' "$DIR/figures"
 	case $rc in
 	0) echo "ok $2 - ${1#test_} # $((SECONDS - start)) s" ;;
 	4) echo "ok $2 - ${1#test_} # SKIP $(sed -n 's/^SKIP //p' "$DIR/log")" ;;

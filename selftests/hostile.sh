@@ -1,0 +1,340 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Floods from the network: how long new keys take beside them, and what is lost, with
+# in-kernel WireGuard under the same. Needs root, flood (from flood.c), and in practice a
+# guest.
+#
+#     netns a, initiator           netns b, responder
+#     192.0.2.1 ----------------------- 192.0.2.2
+#     203.0.113.1 ---\           /---- 203.0.113.5
+#                    netns m, attacker
+#
+# m is off the path between a and b. It knows addresses, ports and public keys, and sends
+# from any source.
+#
+# usage: hostile.sh [TEST...]	the names of functions; all without
+# In the environment:
+#   FORM	short: few floods, without WireGuard; normal: two rates; all: all rates
+# shellcheck disable=SC2317 # the tests are called by name
+set -u
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=lib_agent.sh
+. ./lib_agent.sh
+
+WG_PORT=51820
+# In milliseconds, see hostile_flood.py
+MEDIAN_MAX=1000 LONGEST_MAX=11000 BEHIND_WIREGUARD=200
+
+case ${FORM:=normal} in
+short) RATES=20000 KEYS=3 TARGETS='b' SOURCES=peer ;;
+normal) RATES='1000 20000' KEYS=5 TARGETS='b a both' SOURCES='peer random' ;;
+all) RATES='50 200 1000 5000 20000' KEYS=5 TARGETS='b a both' SOURCES='peer random' ;;
+esac
+
+make_attacker() {
+	local host
+
+	make_ns m
+	for host in a:1 b:5; do
+		ip link add "to_${host%:*}" netns omt-m type veth peer name to_m netns "omt-${host%:*}"
+		on "${host%:*}" ip addr add "203.0.113.${host#*:}/30" dev to_m
+		on m ip addr add "203.0.113.$((${host#*:} + 1))/30" dev "to_${host%:*}"
+		on "${host%:*}" ip link set to_m up
+		on m ip link set "to_${host%:*}" up
+		on m ip route add "$(outer4 m "${host%:*}")/32" via "203.0.113.${host#*:}"
+		# Replies to sources that are nobody's come to an end there.
+		on "${host%:*}" ip route add 10.0.0.0/8 via "203.0.113.$((${host#*:} + 1))"
+		on "${host%:*}" sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.to_m.rp_filter=0
+	done
+	# The attacker's own packets are not to fill the way of the others.
+	sysctl -qw net.core.netdev_max_backlog=100000 || :
+}
+
+# make_wireguard HERE THERE
+make_wireguard() {
+	on "$1" ip link add wg0 type wireguard
+	on "$1" wg set wg0 private-key "$DIR/$1.key" listen-port "$WG_PORT"
+	on "$1" wg set wg0 peer "$(cat "$DIR/$2.pub")" "endpoint" "$(outer4 "$1" "$2"):$WG_PORT" \
+		allowed-ips "10.8.0.${NUM[$2]}/32"
+	on "$1" ip addr add "10.8.0.${NUM[$1]}/24" dev wg0
+	on "$1" ip link set wg0 up
+}
+
+# The two tunnels have the same keys.
+scene() {
+	[[ -x ./flood ]] || { echo "SKIP no ./flood: it is made of flood.c by \"make hostile\""; exit 4; }
+	pair_with_agents
+	make_attacker
+	pings a 10.9.0.2
+	WIREGUARD=
+	if [[ $FORM != short ]] && modprobe -q wireguard; then
+		make_wireguard a b
+		make_wireguard b a
+		pings a 10.8.0.2
+		WIREGUARD=yes
+	fi
+}
+
+# host_of TARGET...: each host that a target stands for
+hosts_of() {
+	if [[ $1 == both ]]; then echo a b; else echo "$1"; fi
+}
+
+other() {
+	if [[ $1 == a ]]; then echo b; else echo a; fi
+}
+
+# flood PROTOCOL KIND TARGET SOURCE RATE: until stop_floods
+flood() {
+	local host port=$PORT source
+
+	[[ $1 == omerta ]] || port=$WG_PORT
+	FLOODS=()
+	for host in $(hosts_of "$3"); do
+		source=random
+		[[ $4 != peer ]] || source=$(outer4 "$host" "$(other "$host")"):$port
+		bg m ./flood "$DIR/$1-$2-$host" "$(outer4 m "$host")" "$port" "$5" 600 "$source" \
+			>"$DIR/sent-$host"
+		FLOODS+=($!)
+	done
+}
+
+# ip netns exec becomes the command, so its number is the flood's.
+stop_floods() {
+	kill "${FLOODS[@]}"
+	wait "${FLOODS[@]}" 2>/dev/null || :
+}
+
+# median NUMBER...
+median() {
+	printf '%s\n' "$@" | sort -n | sed -n "$((($# + 1) / 2))p"
+}
+
+longest() {
+	printf '%s\n' "$@" | sort -n | tail -n 1
+}
+
+# new_keys PROTOCOL: milliseconds that each of KEYS took
+new_keys() {
+	if [[ $1 == omerta ]]; then
+		on a ./hostile_flood.py omerta "${AGENT[a]}" "$KEYS" 60
+	else
+		on a ./hostile_flood.py wireguard wg0 "$(cat "$DIR/b.pub")" \
+			"endpoint $(outer4 a b):$WG_PORT allowed-ips 10.8.0.2/32" 10.8.0.2 "$KEYS" 60
+	fi
+}
+
+# beside PROTOCOL KIND TARGET SOURCE RATE: sets TOOK to what the keys took beside the flood
+beside() {
+	flood "$@"
+	mapfile -t TOOK < <(new_keys "$1")
+	stop_floods
+	[[ ${#TOOK[@]} == "$KEYS" ]]
+}
+
+# one_flood KIND TARGET SOURCE RATE: with its figures, and judged
+one_flood() {
+	local wireguard='' pinger lost n
+
+	bg a ./hostile_flood.py pings 10.9.0.2 0.02 >"$DIR/pings"
+	pinger=$!
+	beside omerta "$@"
+	kill -TERM "$pinger"
+	wait "$pinger" || :
+	read -r n lost _ <"$DIR/pings"
+	set -- "$@" "$(median "${TOOK[@]}")" "$(longest "${TOOK[@]}")"
+	if [[ $WIREGUARD ]]; then
+		beside wireguard "${@:1:4}"
+		wireguard=$(median "${TOOK[@]}")
+	fi
+	figures "$1 at $2 from $3, $4/s: new key $5 ms, longest $6, WireGuard ${wireguard:--}; pings" \
+		"$n, lost $lost, longest $(cut -d ' ' -f 3 "$DIR/pings") ms"
+	is 0 echo "$lost"
+	less_than "$MEDIAN_MAX" echo "$5"
+	less_than "$LONGEST_MAX" echo "$6"
+	[[ -z $wireguard ]] || less_than $((wireguard + BEHIND_WIREGUARD)) echo "$5"
+}
+
+# payloads KIND: for both hosts, of both protocols
+payloads() {
+	local host
+
+	for host in a b; do
+		python3 ./hostile_flood.py make omerta "$1" "$(cat "$DIR/$host.pub")" \
+			"$DIR/omerta-$1-$host" "$DIR/pcap-omerta-$host"
+		[[ -z $WIREGUARD ]] ||
+			python3 ./hostile_flood.py make wireguard "$1" "$(cat "$DIR/$host.pub")" \
+				"$DIR/wireguard-$1-$host" "$DIR/pcap-wireguard-$host"
+	done
+}
+
+# all_floods KIND: from each source, at each target and rate
+all_floods() {
+	local target source rate
+
+	for target in $TARGETS; do
+		for source in $SOURCES; do
+			for rate in $RATES; do
+				one_flood "$1" "$target" "$source" "$rate"
+			done
+		done
+	done
+}
+
+# counted KIND: all datagrams of a flood of junk are in one counter.
+counted() {
+	local before sent
+
+	before=$(dev_stat b rx-drop-control-invalid)
+	sent=$(on m ./flood "$DIR/omerta-$1-b" 192.0.2.2 "$PORT" 20000 1 192.0.2.1:51900)
+	await is $((before + sent)) dev_stat b rx-drop-control-invalid
+	figures "$1: sent $sent, in no counter 0"
+}
+
+# Four bytes, with a type of the handshake
+test_junk() {
+	scene
+	payloads junk
+	all_floods junk
+	counted junk
+}
+
+# The right length, nothing else
+test_macs() {
+	scene
+	payloads macs
+	all_floods macs
+	counted macs
+}
+
+# Whoever knows the public key can make these.
+test_mac1() {
+	scene
+	payloads mac1
+	all_floods mac1
+}
+
+test_large() {
+	scene
+	WIREGUARD=
+	payloads large
+	all_floods large
+}
+
+# captures: all initiations to a and b, until stop_captures
+captures() {
+	local host
+
+	CAPTURES=()
+	for host in a b; do
+		bg a tcpdump -i to_b -U -w "$DIR/pcap-omerta-$host" \
+			"dst $(outer4 m "$host") and udp[8:4] = 0x4f4d5220" 2>"$DIR/err-1$host"
+		CAPTURES+=($!)
+		bg a tcpdump -i to_b -U -w "$DIR/pcap-wireguard-$host" \
+			"dst $(outer4 m "$host") and udp port $WG_PORT and udp[8] = 1" 2>"$DIR/err-2$host"
+		CAPTURES+=($!)
+		await grep -q listening "$DIR/err-1$host"
+		await grep -q listening "$DIR/err-2$host"
+	done
+}
+
+stop_captures() {
+	kill "${CAPTURES[@]}"
+	wait "${CAPTURES[@]}" || :
+}
+
+# Genuine initiations again, also such that had a cookie
+test_replay() {
+	local host
+
+	scene
+	payloads mac1
+	captures
+	for host in a b; do
+		flood omerta mac1 "$host" peer 20000
+		await more_than 100 dev_stat "$host" rx-drop-control-cookie
+		rekey "$(other "$host")"
+		stop_floods
+		await captured omerta "$host"
+		if [[ $WIREGUARD ]]; then
+			flood wireguard mac1 "$host" peer 20000
+			wireguard_begins "$(other "$host")"
+			stop_floods
+			await captured wireguard "$host"
+		fi
+	done
+	stop_captures
+	payloads replay
+	all_floods replay
+	more_than 0 dev_stat b rx-drop-control-replay
+}
+
+# captured PROTOCOL HOST: whether an initiation to it was
+captured() {
+	(($(stat -c %s "$DIR/pcap-$1-$2") > 24))
+}
+
+# wireguard_begins HOST: it sends an initiation.
+wireguard_begins() {
+	local there
+
+	there=$(other "$1")
+	on "$1" wg set wg0 peer "$(cat "$DIR/$there.pub")" remove
+	on "$1" wg set wg0 peer "$(cat "$DIR/$there.pub")" "endpoint" "$(outer4 "$1" "$there"):$WG_PORT" \
+		allowed-ips "10.8.0.${NUM[$there]}/32"
+	on "$1" ping -c 1 -W "$WAIT" "10.8.0.${NUM[$there]}"
+}
+
+# A peer that moves while b is flooded: its new address is a stranger's to b.
+test_moved() {
+	local i begun took=()
+
+	scene
+	payloads mac1
+	for source in $SOURCES; do
+		flood omerta mac1 b "$source" 20000
+		took=()
+		for ((i = 0; i < KEYS; i++)); do
+			on a omertactl key del omr0 peer b local-id "$(key a local-id)"
+			on a omertactl link set omr0 listen-port $((PORT + 1 + i))
+			begun=${EPOCHREALTIME/./}
+			on a ping -c 1 -W 30 10.9.0.2
+			took+=($(((${EPOCHREALTIME/./} - begun) / 1000)))
+		done
+		stop_floods
+		figures "moved, mac1 from $source, 20000/s: first packet ${took[*]} ms"
+		less_than "$MEDIAN_MAX" median "${took[@]}"
+		less_than "$LONGEST_MAX" longest "${took[@]}"
+	done
+}
+
+# What a flood costs: kernel and agent, with the attacker's own part in both figures
+test_cost() {
+	local protocol port took=()
+
+	scene
+	payloads mac1
+	for protocol in omerta ${WIREGUARD:+wireguard}; do
+		port=$PORT
+		[[ $protocol == omerta ]] || port=$WG_PORT
+		took+=("$(on m ./hostile_flood.py cpu ./flood "$DIR/$protocol-mac1-b" 192.0.2.2 "$port" \
+			20000 5 random)")
+	done
+	figures "mac1, 20000/s for 5 s: busy ${took[0]} s, WireGuard ${took[1]:--}," \
+		"agent $(cpu_ms b) ms in all, $(memory_kb b) kB"
+	[[ -z $WIREGUARD ]] || awk -v a="${took[0]}" -v b="${took[1]}" 'BEGIN { exit !(a < b) }'
+}
+
+# cpu_ms NS, memory_kb NS: what its agent has used, and has
+cpu_ms() {
+	awk '{ print ($14 + $15) * 10 }' "/proc/${AGENT[$1]}/stat"
+}
+
+memory_kb() {
+	awk '/^VmRSS:/ { print $2 }' "/proc/${AGENT[$1]}/status"
+}
+
+TESTS=(test_junk test_macs test_mac1 test_large test_replay test_moved test_cost)
+
+modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
+run_tests "${@:-${TESTS[@]}}"
