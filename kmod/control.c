@@ -12,6 +12,7 @@
 #include "control.h"
 
 #include <linux/netlink.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
@@ -21,6 +22,7 @@
 #include "netlink_gen.h"
 #include "peer.h"
 #include "stats.h"
+#include "tenant.h"
 #include "udp.h"
 
 /* What may come at once is what a limit allows in this time, and one. */
@@ -31,6 +33,13 @@
 #define PENDING_MAX	4096
 /* The worker checks this many before it lets others run. */
 #define PENDING_BATCH	64
+
+/* Memory of all initiations that wait on devices of a tenant. */
+static const struct omerta_bounds pending_bounds = {
+	.tenant = SZ_8M,
+	.owner = SZ_16M,
+	.dead = OMERTA_UNBOUNDED,
+};
 
 /* Shares of the reader's buffer, in sixteenths; strangers' is a setting. */
 #define SHARE_BUSY	2
@@ -62,6 +71,7 @@ struct omerta_binding {
 /**
  * struct omerta_datagram - a control datagram
  * @list: member of &omerta_admission.pending
+ * @tenant: charged for it and referred to while it is pending
  * @iif: interface that it came in by
  * @len: bytes of @data
  * @from: where it came from
@@ -69,6 +79,7 @@ struct omerta_binding {
  */
 struct omerta_datagram {
 	struct list_head list;
+	struct omerta_tenant *tenant;
 	int iif;
 	u32 len;
 	struct omerta_endpoint from;
@@ -200,17 +211,17 @@ static struct sk_buff *make_message(const struct omerta_tunnel *tun,
 	return msg;
 }
 
-/* Pass a datagram to its reader, within a share of the buffer. */
+/* Pass a datagram to its reader, within a share of the buffer, larger from a peer's place. */
 static int deliver(struct omerta_tunnel *tun, const struct omerta_binding *b,
-		   const struct omerta_datagram *d, u32 share)
+		   const struct omerta_datagram *d, u32 share, u32 peer_share)
 {
 	struct omerta_peer *peer = omerta_peer_by_endpoint(tun, &d->from);
 	struct sk_buff *msg = make_message(tun, peer, d);
 
 	if (!msg)
 		return OMERTA_DROP_RX_DROP_NOMEM;
-	if (peer && share == SHARE_PROVED)
-		share = SHARE_ALL;
+	if (peer)
+		share = peer_share;
 	if (!has_space(b->sk, share, msg->truesize)) {
 		nlmsg_free(msg);
 		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
@@ -297,7 +308,7 @@ static int admit(struct omerta_admission *adm, const struct omerta_binding *b,
 	if (!has_space(b->sk, SHARE_BUSY, 0))
 		adm->busy_until = now + BUSY_NS;
 	if (now >= adm->busy_until)
-		return deliver(adm->tun, b, d, SHARE_PROVED);
+		return deliver(adm->tun, b, d, SHARE_PROVED, SHARE_ALL);
 
 	make_cookie(adm, now, &d->from, cookie);
 	if (!memchr_inv(mac2, 0, OMERTA_MAC_LEN) ||
@@ -309,7 +320,7 @@ static int admit(struct omerta_admission *adm, const struct omerta_binding *b,
 	} else if (!site_conforms(adm->tun, adm->site, &d->from, now)) {
 		why = OMERTA_DROP_RX_DROP_CONTROL_LIMIT;
 	} else {
-		why = deliver(adm->tun, b, d, SHARE_PROVED);
+		why = deliver(adm->tun, b, d, SHARE_PROVED, SHARE_ALL);
 		if (why == OMERTA_NO_DROP)
 			omerta_seen_add(&adm->seen, mac2);
 	}
@@ -330,6 +341,19 @@ static struct omerta_datagram *next_pending(struct omerta_admission *adm)
 	}
 	spin_unlock_bh(&adm->lock);
 	return d;
+}
+
+static u32 pending_size(const struct omerta_datagram *d)
+{
+	return sizeof(*d) + d->len;
+}
+
+static void free_pending(struct omerta_datagram *d)
+{
+	omerta_tenant_uncharge(d->tenant, OMERTA_RESOURCE_PENDING,
+			       pending_size(d));
+	omerta_tenant_put(d->tenant);
+	kfree(d);
 }
 
 /* Run the worker, with a reference to the device. */
@@ -360,7 +384,7 @@ static void admission_work(struct work_struct *work)
 		local_bh_enable();
 		if (why != OMERTA_NO_DROP)
 			omerta_drop(adm->tun->drops, NULL, why);
-		kfree(d);
+		free_pending(d);
 	}
 	if (i == PENDING_BATCH)
 		queue_worker(adm);
@@ -370,16 +394,24 @@ static void admission_work(struct work_struct *work)
 /* Leave an initiation to the worker. */
 static int pend(struct omerta_admission *adm, const struct omerta_datagram *d)
 {
+	struct omerta_tenant *tenant = adm->tun->tenant;
 	struct omerta_datagram *copy;
 	bool full;
 
 	/* A look first: a flood is not worth the memory. */
-	if (READ_ONCE(adm->n_pending) >= PENDING_MAX)
+	if (READ_ONCE(adm->n_pending) >= PENDING_MAX ||
+	    omerta_tenant_charge(tenant, OMERTA_RESOURCE_PENDING,
+				 pending_size(d), &pending_bounds))
 		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
-	copy = kmalloc(sizeof(*copy) + d->len, GFP_ATOMIC | __GFP_NOWARN);
-	if (!copy)
+	copy = kmalloc(pending_size(d), GFP_ATOMIC | __GFP_NOWARN);
+	if (!copy) {
+		omerta_tenant_uncharge(tenant, OMERTA_RESOURCE_PENDING,
+				       pending_size(d));
 		return OMERTA_DROP_RX_DROP_NOMEM;
+	}
+	omerta_tenant_hold(tenant);
 	*copy = *d;
+	copy->tenant = tenant;
 	copy->data = memcpy(copy + 1, d->data, d->len);
 	spin_lock_bh(&adm->lock);
 	full = adm->n_pending >= PENDING_MAX;
@@ -389,7 +421,7 @@ static int pend(struct omerta_admission *adm, const struct omerta_datagram *d)
 	}
 	spin_unlock_bh(&adm->lock);
 	if (full) {
-		kfree(copy);
+		free_pending(copy);
 		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
 	}
 	queue_worker(adm);
@@ -412,7 +444,7 @@ static int recv_stranger(struct omerta_tunnel *tun,
 	if (!site_conforms(tun, c->site, &d->from, now) ||
 	    !conforms(&c->others, now, READ_ONCE(c->rate)))
 		return OMERTA_DROP_RX_DROP_CONTROL_LIMIT;
-	return deliver(tun, b, d, READ_ONCE(c->share));
+	return deliver(tun, b, d, READ_ONCE(c->share), READ_ONCE(c->share));
 }
 
 /**
@@ -462,7 +494,7 @@ int omerta_control_recv(struct omerta_tunnel *tun, int iif,
 		return OMERTA_DROP_RX_DROP_CONTROL_INVALID;
 	if (omerta_sent_answered(sent, get_unaligned_le32(data + 4),
 				 ktime_get_boottime_ns()))
-		return deliver(tun, b, &d, SHARE_ALL);
+		return deliver(tun, b, &d, SHARE_ALL, SHARE_ALL);
 	return recv_stranger(tun, b, &d);
 }
 
@@ -720,7 +752,7 @@ static void purge_pending(struct omerta_admission *adm)
 
 	while ((d = next_pending(adm))) {
 		omerta_drop(adm->tun->drops, NULL, OMERTA_DROP_RX_DROP_CONTROL);
-		kfree(d);
+		free_pending(d);
 	}
 }
 

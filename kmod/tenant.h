@@ -12,10 +12,12 @@ struct omerta_tenant;
  * enum omerta_resource - resources of the machine that tenants share
  * @OMERTA_RESOURCE_STAGE: bytes of packets that wait for a key or a route
  * @OMERTA_RESOURCE_SECRETS: keys of which the secrets are remembered
+ * @OMERTA_RESOURCE_PENDING: bytes of initiations that wait for admission
  */
 enum omerta_resource {
 	OMERTA_RESOURCE_STAGE,
 	OMERTA_RESOURCE_SECRETS,
+	OMERTA_RESOURCE_PENDING,
 	OMERTA_RESOURCES,
 };
 

@@ -102,7 +102,7 @@ struct omerta_control {
  * @tx_jobs: bursts that are to be sealed; lock: the queue's
  * @txq: its queue
  * @pool: per-CPU workers
- * @tenant: pays for packets that wait for a key or a route; changed while the device
+ * @tenant: pays for packets and datagrams that wait; changed while the device
  *	    is down, NULL before it is up for the first time
  * @rejects: packets to be dropped, of which their senders are to be told
  * @drops: drop counters

@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug check-uml check-package check-fresh uml check-ciphers check-model bench-tunnel bench-chunk bench-report bench-perf style
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug check-uml check-package check-fresh uml check-ciphers check-model bench-tunnel bench-chunk bench-report bench-perf hostile style
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -75,6 +75,11 @@ bench-report:
 # Where the time goes, case by case
 bench-perf:
 	@selftests/perf/perf.sh
+
+# Attacks on tunnels that are in use: FORM=short, normal or all; TIME for the random parts,
+# in seconds; SEED
+hostile:
+	@FORM=$(or $(FORM),normal) TIME=$(TIME) SEED=$(SEED) selftests/vm/hostile.sh
 
 style:
 	@selftests/style.sh

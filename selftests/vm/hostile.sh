@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# The campaign behind "make hostile", in User-mode Linux. In the environment:
+#   FORM	short, normal or all
+#   TIME	seconds that the random parts take
+#   SEED	of all that is random
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+SCRIPTS=(hostile.sh hostile_local.sh)
+
+# Words for the guest's shell
+setting() {
+	local name
+
+	for name in FORM TIME SEED; do
+		[[ -z ${!name:-} ]] || printf '%s=%q ' "$name" "${!name}"
+	done
+}
+
+main() {
+	local script n=0 failed=0 out=$TOP_DIR/build/hostile
+
+	"$VM_DIR/deps.sh"
+	"$VM_DIR/kernel.sh" uml amd64
+	"$VM_DIR/rootfs.sh" amd64 >/dev/null
+	quietly "$VM_DIR/modules.sh" uml amd64
+	"$VM_DIR/tool.sh" amd64 >/dev/null
+	cc -O2 -o "$TOP_DIR/selftests/flood" "$TOP_DIR/selftests/flood.c"
+	echo "KTAP version 1"
+	echo "1..${#SCRIPTS[@]}"
+	for script in "${SCRIPTS[@]}"; do
+		if "$VM_DIR/run.sh" -k uml -m 2G -t "${TIMEOUT:-7200}" -o "$out/$script" -- \
+			"$(setting)./$script" | sed -u 's/^/    /'; then
+			echo "ok $((++n)) - $script"
+		else
+			echo "not ok $((++n)) - $script"
+			failed=1
+		fi
+	done
+	exit "$failed"
+}
+
+main
