@@ -413,7 +413,7 @@ ids() {
 	on "$1" omertactl -j key show omr0 | jq -c 'map(."local-id") | sort'
 }
 
-# cpu_ms NS, memory_kb NS: what its agent has used, and has
+# cpu_ms NS: what its agent has used
 cpu_ms() {
 	awk '{ print ($14 + $15) * 10 }' "/proc/${AGENT[$1]}/stat"
 }
@@ -422,10 +422,6 @@ cpu_ms() {
 # User-mode Linux has to judge.
 took_less() {
 	! grep -q 'User Mode Linux' /proc/cpuinfo || less_than $(($2 + $1)) cpu_ms a
-}
-
-memory_kb() {
-	awk '/^VmRSS:/ { print $2 }' "/proc/${AGENT[$1]}/status"
 }
 
 # hostile ARGUMENT...: from b's first CPU, not from where the peer is

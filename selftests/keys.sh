@@ -7,8 +7,8 @@
 # shellcheck disable=SC2317,SC2119 # the tests are called by name
 set -u
 cd "$(dirname "$0")" || exit 1
-# shellcheck source=lib_netns.sh
-. ./lib_netns.sh
+# shellcheck source=lib_hogs.sh
+. ./lib_hogs.sh
 
 test_key_change() {
 	local ping
@@ -131,66 +131,6 @@ test_stage_ends() {
 	grep 'Destination Host Unreachable' "$DIR/ping"
 	is 4 dev_stat a tx-drop-no-key
 	saw 'key-needed omr0 2' 'key-needed omr0 2'
-}
-
-# hogs NUMBER COMMAND...: so many user namespaces, each made by the command and with 20
-# devices whose peers have no keys. All send to their peers, and keep what they have;
-# "before" is the free memory until then.
-# shellcheck disable=SC2016 # expanded inside
-HOG='
-ip link set lo up
-ip route add 192.0.2.0/24 dev lo
-for d in {0..19}; do
-	omertactl link add "hog$d"
-	for i in 1 2 3; do
-		omertactl peer add "hog$d" id "$i" endpoint "192.0.2.$i:51900" \
-			allowed-ips "10.$d.0.$i/32"
-	done
-	ip addr add "10.$d.1.1/16" dev "hog$d"
-	ip link set "hog$d" up
-done
-echo >"$DIR/ready.$1"
-until [[ -e $DIR/go ]]; do
-	sleep 0.05
-done
-python3 -c "import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.IPPROTO_UDP, 103, 1300) # UDP_SEGMENT
-for _ in range(16):
-    for i in range(60):
-        try:
-            s.sendto(bytes(44 * 1300), (f\"10.{i // 3}.0.{1 + i % 3}\", 9))
-        except OSError:
-            pass # of one before"
-echo >"$DIR/sent.$1"
-while [[ -e $DIR/go ]]; do
-	sleep 0.05
-done'
-
-hogs() {
-	local i
-
-	chmod 777 "$DIR"
-	for ((i = 0; i < $1; i++)); do
-		DIR=$DIR bg b "${@:2}" bash -euc "$HOG" hog "$i"
-	done
-	for ((i = 0; i < $1; i++)); do
-		WAIT=300 await test -e "$DIR/ready.$i"
-	done
-	before=$(mem_free)
-	true >"$DIR/go"
-	for ((i = 0; i < $1; i++)); do
-		await test -e "$DIR/sent.$i"
-	done
-}
-
-mem_free() {
-	awk '/^MemFree/ { print $2 }' /proc/meminfo
-}
-
-# mem_used BEFORE: KiB since then
-mem_used() {
-	echo $(($1 - $(mem_free)))
 }
 
 # Packets wait for a key, and none is lost.

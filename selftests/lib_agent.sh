@@ -41,6 +41,11 @@ stop() {
 	wait "${AGENT[$1]}"
 }
 
+# memory_kb NS: what its agent has
+memory_kb() {
+	awk '/^VmRSS:/ { print $2 }' "/proc/${AGENT[$1]}/status"
+}
+
 # host NS: its device, up, as its file says
 host() {
 	make_dev "$1"
