@@ -379,6 +379,33 @@ test_slow_reader() {
 	is '10.77.0.1 7777 192.0.2.1 to_b 0 1000x20' tell a recv 1
 }
 
+# filled SHARE: how many datagrams a's reader is left when more came than fit its share,
+# from the peer's place
+filled() {
+	local before i
+
+	on a omertactl link set omr0 control-share "$1"
+	before=$(dev_stat a rx-drop-control-full)
+	for ((i = 0; i < 300; i++)); do
+		is ok tell b send 192.0.2.1 51900 1000x2f >/dev/null
+	done
+	await more_than "$before" dev_stat a rx-drop-control-full
+	tell a drain
+}
+
+# Strangers have their share of the buffer, wherever they seem to be.
+test_share() {
+	local one eight all
+
+	both_bound
+	on a omertactl link set omr0 control-rate 1000000 control-source-rate 1000000
+	one=$(filled 1)
+	eight=$(filled 8)
+	all=$(filled 16)
+	more_than $((one * 6)) echo "$eight"
+	less_than $((all * 6 / 10)) echo "$eight"
+}
+
 # Listeners hear where a peer went, once a second at most, and of the last place.
 test_moves() {
 	local port start=$SECONDS n
@@ -450,7 +477,7 @@ test_monitor() {
 
 TESTS=(
 	test_round_trip test_checksums test_local_address test_nobody test_moved_away test_refusals
-	test_source_limit test_flood test_admission test_cookies test_slow_reader test_moves test_silence test_monitor
+	test_source_limit test_flood test_admission test_cookies test_share test_slow_reader test_moves test_silence test_monitor
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

@@ -32,6 +32,7 @@ main() {
 	part matrix env STYLE=yes "$VM_DIR/matrix.sh"
 	part uml make -s -C "$TOP_DIR" check-uml
 	part debug make -s -C "$TOP_DIR" check-debug
+	part hostile env FORM=all "$VM_DIR/hostile.sh"
 	part package make -s -C "$TOP_DIR" check-package
 	part fresh make -s -C "$TOP_DIR" check-fresh
 	part model make -s -C "$TOP_DIR" check-model
