@@ -189,9 +189,11 @@ void omerta_tenant_put(struct omerta_tenant *tenant)
 
 	if (!tenant || tenant == &initial)
 		return;
-	local_bh_disable();
-	if (!refcount_dec_and_lock(&tenant->refs, &tenants_lock)) {
-		local_bh_enable();
+	if (refcount_dec_not_one(&tenant->refs))
+		return;
+	spin_lock_bh(&tenants_lock);
+	if (!refcount_dec_and_test(&tenant->refs)) {
+		spin_unlock_bh(&tenants_lock);
 		return;
 	}
 	hash_del(&tenant->node);

@@ -386,7 +386,7 @@ filled() {
 
 	on a omertactl link set omr0 control-share "$1"
 	before=$(dev_stat a rx-drop-control-full)
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 120; i++)); do
 		is ok tell b send 192.0.2.1 51900 1000x2f >/dev/null
 	done
 	await more_than "$before" dev_stat a rx-drop-control-full

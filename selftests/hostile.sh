@@ -67,6 +67,7 @@ make_wireguard() {
 # The two tunnels have the same keys.
 scene() {
 	[[ -x ./flood ]] || { echo "SKIP no ./flood: it is made of flood.c by \"make hostile\""; exit 4; }
+	# shellcheck disable=SC2119 # no settings of its own
 	pair_with_agents
 	make_attacker
 	pings a 10.9.0.2

@@ -48,6 +48,7 @@ hogs() {
 	for ((i = 0; i < $1; i++)); do
 		WAIT=300 await test -e "$DIR/ready.$i"
 	done
+	# shellcheck disable=SC2034 # for those that source this
 	before=$(mem_free)
 	true >"$DIR/go"
 	for ((i = 0; i < $1; i++)); do

@@ -23,10 +23,10 @@ asleep() {
 	more_than "$((TIME - 5))" echo "$((now - before))"
 }
 
-# typed_key SETTING...: between x and y
+# typed_key: between x and y
 typed_key() {
-	install_key y x activate on-first-record "$@"
-	install_key x y activate now "$@"
+	install_key y x activate on-first-record
+	install_key x y activate now
 	on x ping -c 1 -W "$WAIT" 10.9.0.5
 }
 
