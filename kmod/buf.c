@@ -257,13 +257,14 @@ static int pool_dead(unsigned int cpu)
 	return 0;
 }
 
-/* Put an empty pool in the place of one that was not used lately; returns the old one. */
+/*
+ * Put an empty pool in the place of one that was not used lately; returns the old one. The
+ * caller has CPU hotplug's lock.
+ */
 static struct page_pool *replace_idle(unsigned int cpu)
 {
 	struct stock *stock = &per_cpu(stocks, cpu);
 	struct page_pool *old = NULL, *pool;
-
-	lockdep_assert_cpus_held();
 
 	switch (READ_ONCE(stock->use)) {
 	case USED:
