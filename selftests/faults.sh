@@ -57,9 +57,32 @@ test_key() {
 	is installed on a sh -c "omertactl -j key show omr0 | jq -r '.[0].state'"
 }
 
+# The memory of used secrets has nothing of keys that were not installed, and those of a
+# handshake may be tried again.
+test_handshake_key() {
+	local request='key-new ifname=str:omr0 peer-id=u32:2 local-id=u32:5 remote-id=u32:6' used
+
+	make_ns a
+	make_dev a
+	on a omertactl peer add omr0 id 2
+	used=$(used_secrets)
+	request+=" rx-secret=hex:$(printf '%064d' 1) tx-secret=hex:$(printf '%064d' 2) handshake=hex:"
+	# shellcheck disable=SC2086 # words
+	faults 3 $request -- key-del ifname=str:omr0 peer-id=u32:2 local-id=u32:5
+	is "$used" used_secrets
+	on a omertactl key del omr0 peer 2 local-id 5
+	# shellcheck disable=SC2086 # words
+	on a ./nl.py $request
+}
+
+used_secrets() {
+	member "$(on a omertactl -j link show omr0)" used-secrets
+}
+
 # The socket, and what it is bound to, ends with the script that counts.
 test_control() {
 	local request='ifname=str:omr0 endpoint-addr=hex:c0000202 endpoint-port=u16:51900 data=hex:4f4d5220'
+	local key=public-key=random:32 zeros
 
 	make_both
 	echo N >"$FAILSLAB/ignore-gfp-wait"
@@ -67,6 +90,11 @@ test_control() {
 	# shellcheck disable=SC2086 # words
 	more_than 0 on a ./nl.py faults control-send $request -- device-get ifname=str:omr0 -- control-bind ifname=str:omr0
 	more_than 0 dev_stat b rx-drop-control
+	# With a public key, and with the id that an initiation has sealed
+	more_than 0 on a ./nl.py faults control-bind ifname=str:omr0 "$key" -- control-unbind ifname=str:omr0
+	zeros=$(printf '%0296d' 0)
+	# shellcheck disable=SC2086 # words
+	more_than 1 on a ./nl.py faults control-send $request$zeros local-id=u32:7 -- device-get ifname=str:omr0 -- control-bind ifname=str:omr0 $key
 	is null on a sh -c "omertactl -j link show omr0 | jq '.[0].\"control-bound\"'"
 }
 
@@ -104,4 +132,4 @@ test_traffic() {
 }
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
-run_tests test_device test_peer test_key test_control test_traffic
+run_tests test_device test_peer test_key test_handshake_key test_control test_traffic
