@@ -218,11 +218,11 @@ class Fuzz:
 
     def generic(self):
         rng = self.rng
-        command = rng.choice((0, 4, 9, rng.randrange(len(nl.COMMANDS) + 3)))
+        command = rng.choice((4, 9, 9, *[rng.randrange(len(nl.COMMANDS) + 3)] * 3))
         if command < len(nl.COMMANDS):
             name = nl.COMMANDS[command].split("-")[0]
             what = {"allowed": "peer"}.get(name, name if name in nl.ATTRS else "device")
-            body = self.attrs(what, rng.choice((0, 0, 0.1, 0.5)))
+            body = self.attrs(what, rng.choice((0, 0, 0, 0.1, 0.5)))
         else:
             body = rng.randbytes(rng.randrange(200))
         body = self.damage(body, 0.1)
@@ -248,7 +248,7 @@ class Fuzz:
     def message(self, protocol):
         rng = self.rng
         kind, body = self.generic() if protocol == nl.NETLINK_GENERIC else self.link()
-        flags = nl.NLM_F_REQUEST | rng.choice((nl.NLM_F_ACK, nl.NLM_F_ACK, nl.NLM_F_DUMP,
+        flags = nl.NLM_F_REQUEST | rng.choice((*[nl.NLM_F_ACK] * 8, nl.NLM_F_DUMP,
                                                rng.getrandbits(16)))
         if protocol != nl.NETLINK_GENERIC:
             flags |= rng.choice((0, NLM_F_CREATE, NLM_F_CREATE | NLM_F_EXCL))
@@ -281,7 +281,7 @@ class Fuzz:
 
     def one(self):
         rng = self.rng
-        protocol = rng.choice((nl.NETLINK_GENERIC,) * 3 + (0,))
+        protocol = rng.choice((nl.NETLINK_GENERIC,) * 9 + (0,))
         data = b"".join(self.message(protocol) for _ in range(rng.choice((1, 1, 1, 4))))
         if rng.random() < 0.02:
             data = rng.randbytes(rng.randrange(300))

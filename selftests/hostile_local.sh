@@ -122,8 +122,8 @@ test_netlink() {
 	join
 	is "$before" settings
 	is "$lines" own_lines
-	# Many of the requests were good ones.
-	more_than 100 total 2 "$DIR"/root.*
+	# Some of the requests were good ones.
+	more_than 20 total 2 "$DIR"/root.*
 	more_than 20 total 2 "$DIR/own"
 	end_witness "$(total 1 "$DIR"/{root,user}.* "$DIR/own")" \
 		"granted to root $(total 2 "$DIR"/root.*), to others $(total 2 "$DIR"/user.*), to others in their own namespaces $(total 2 "$DIR/own")"
@@ -195,12 +195,19 @@ test_datagrams() {
 	is "$genuine" peer_stat a c rx-packets
 }
 
+# fresh_module: it remembers nothing.
+fresh_module() {
+	timeout "$WAIT" modprobe -r omerta
+	modprobe omerta
+}
+
 # One user's namespaces, each with a device and keys by hand, share one bound; it holds
 # for no one else.
 test_tenants() {
 	local slab free taken text percpu each GEN=1
 
 	each=$((TENANTS < 5000 ? 5000 / TENANTS : 1))
+	fresh_module
 	make_both
 	begin_witness
 	# The kernel keeps some memory of its first namespaces. All namespaces have some
@@ -341,8 +348,7 @@ balanced() {
 test_life_cycles() {
 	local log what tried sent
 
-	timeout "$WAIT" modprobe -r omerta
-	modprobe omerta
+	fresh_module
 	echo 'module omerta +p' >/sys/kernel/debug/dynamic_debug/control
 	# Not to the console, which is slow.
 	dmesg -n 7
@@ -361,8 +367,7 @@ test_life_cycles() {
 	read -r sent <"$DIR/sent"
 	end_witness "$((tried + sent))" "of which $tried requests ($what granted) and $sent records"
 	cleanup
-	timeout "$WAIT" modprobe -r omerta
-	modprobe omerta
+	fresh_module
 	dmesg -n 8
 	kill "$log"
 	wait "$log"
