@@ -14,8 +14,9 @@ DIR=$(mktemp -d)
 declare -A LINK=([a]=to_b [b]=to_a)
 # shellcheck disable=SC2034 # for who sources it
 declare -A ADDRESS=([veth]=192.0.2.2 [wireguard]=10.8.0.2 [omerta]=10.9.0.2)
-# shellcheck disable=SC2034
-DEFAULTS='policy auto percpu-threshold 49152 cpus all batch on df unset engine auto'
+# What settle() starts from. Empty leaves omerta's devices as they are, which suits tools
+# that know other settings.
+DEFAULTS=${DEFAULTS-policy auto percpu-threshold 49152 cpus all batch on df unset engine auto}
 
 use_hosts() {
 	on() {
@@ -135,7 +136,7 @@ settle() {
 	for end in a b; do
 		gso_max_size=$(on "$end" ip -d -j link show omr0 | jq '.[0].tso_max_size')
 		# shellcheck disable=SC2086 # words
-		on "$end" omertactl link set omr0 $DEFAULTS
+		[[ -z $DEFAULTS ]] || on "$end" omertactl link set omr0 $DEFAULTS
 		on "$end" ip link set omr0 gso_max_size "$gso_max_size"
 		for setting in $(tr , ' ' <<<"${1#omerta}"); do
 			if [[ $setting == gso_max_size=* ]]; then

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # image.sh KVER ARCH OUT: writes an initramfs of three parts: the root and the
 # kernel's modules (both cached), and a small overlay of what was built here
-# plus, in .vm, what OVERLAY (a directory) holds.
+# plus, in .vm, what OVERLAY (a directory) holds. The module and omertactl are of TREE,
+# another tree with these scripts, if that is set; all tests are of this one.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
+
+TREE=${TREE:-$TOP_DIR}
 
 main() {
 	local out=$3 dir root
@@ -35,7 +38,7 @@ stage_modules() {
 		else
 			say "left out, as it was built for another kernel: $ko"
 		fi
-	done < <(find "$TOP_DIR/build/$KVER-$ARCH/kmod" -name '*.ko' 2>/dev/null)
+	done < <(find "$TREE/build/$KVER-$ARCH/kmod" -name '*.ko' 2>/dev/null)
 	ln -s "$dir/modules/usr/lib/modules/$release/kernel" "$mods/kernel"
 	depmod -b "$stage/usr" "$release"
 	rm "$mods/kernel"
@@ -44,7 +47,7 @@ stage_modules() {
 stage_tools() {
 	local tool kem
 
-	tool=$("$VM_DIR/tool.sh" "$ARCH")
+	tool=$("$TREE/selftests/vm/tool.sh" "$ARCH")
 	mkdir -p "$stage"/usr/{sbin,lib/systemd/system,lib/sysusers.d} "$stage/root/out"
 	cp "$tool" "$stage/usr/sbin"
 	# For the test of its handshakes alone, so that others test what users build here

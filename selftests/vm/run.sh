@@ -18,7 +18,8 @@ usage() {
 		COMMAND is shell code if it is one word, a command with arguments if more.
 		With -n there is one CPU, with the vector instructions of a real one, and each
 		instruction is a nanosecond of its clock: what is timed is counted, and the
-		same from run to run.
+		same from run to run. SEED in the environment is of what such a machine takes
+		for random, 1 by default: another seed is another run.
 		What it writes to /root/out appears in OUTDIR, with dmesg and kernel.log.
 		status: COMMAND's; 123 trouble in the kernel's log, 124 timeout (seconds),
 		125 the guest died or could not start
@@ -121,7 +122,7 @@ set_qemu() {
 		# To QEMU each byte of "rep movsb" is an instruction. Without these two
 		# flags the kernel copies words.
 		[[ $ARCH != amd64 ]] || cpu=max,-erms,-fsrm
-		accel=(-accel tcg -icount 'shift=0,sleep=off' -cpu "$cpu" -seed 1
+		accel=(-accel tcg -icount 'shift=0,sleep=off' -cpu "$cpu" -seed "${SEED:-1}"
 			-rtc 'base=2026-01-01T00:00:00,clock=vm')
 	elif kvm_works; then
 		accel=(-accel kvm -cpu host)
