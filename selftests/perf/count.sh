@@ -11,8 +11,9 @@ cd "$(dirname "$0")/.."
 # shellcheck source=lib_perf.sh
 . ./perf/lib_perf.sh
 
-declare -A UNIT=([bulk]=insn/B [cipher]=insn/B [packet]=insn/packet)
-BYTES=${BYTES:-$((256 << 20))} PACKETS=4000
+declare -A UNIT=([bulk]=insn/B [cipher]=insn/B [packet]=insn/packet
+	[packet-1300]=insn/packet [trip]=insn/trip)
+BYTES=${BYTES:-$((256 << 20))} PACKETS=4000 TRIPS=20000
 
 # Nanoseconds that the only CPU has not been idle
 ran() {
@@ -69,6 +70,17 @@ case_cipher() {
 
 case_bulk() { counted "$1" -n "$BYTES"; }
 case_packet() { counted "$1" -k "$PACKETS" -u -l 64 -b 0; }
+case_packet-1300() { counted "$1" -k "$PACKETS" -u -l 1300 -b 0; }
+
+# Round trips one after the other: none of their packets waits for another, so no two
+# are ever sent or received together.
+case_trip() {
+	local few many
+
+	few=$(spent on a ping -qfc "$((TRIPS / 4))" "$1")
+	many=$(spent on a ping -qfc "$TRIPS" "$1")
+	awk -v "i=$((many - few))" -v "n=$((TRIPS - TRIPS / 4))" 'BEGIN { print i / n }'
+}
 
 setup >&2
 for name; do

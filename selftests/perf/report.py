@@ -89,4 +89,5 @@ def main():
         json.dump({"results": found, "ratios": ratio}, file, indent=1)
 
 
-main()
+if __name__ == "__main__":
+    main()

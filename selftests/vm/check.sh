@@ -189,6 +189,7 @@ host_stages() {
 	stage tally "$VM_DIR/ktap_tally_test.py"
 	stage sources "$VM_DIR/sources_test.sh"
 	stage decode "$VM_DIR/decode_capture_test.py"
+	stage compare "$TOP_DIR/selftests/perf/compare_report_test.py"
 	stage leaves user_tests leaf_tests
 	stage lists user_tests lists
 	stage omertactl tool_tests

@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug check-uml check-package check-fresh uml check-ciphers check-model bench-tunnel bench-chunk bench-report bench-perf hostile style
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug check-uml check-package check-fresh uml check-ciphers check-model bench-tunnel bench-chunk bench-report bench-perf hostile style bench-compare
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -62,6 +62,10 @@ check-model:
 # Against WireGuard
 bench-tunnel:
 	@selftests/perf/bench_tunnel.sh
+
+# Against another commit: BASE
+bench-compare:
+	@BASE="$(BASE)" selftests/perf/bench_compare.sh
 
 # The cipher in chunks, and ways to hand work over, inside the kernel
 bench-chunk:
