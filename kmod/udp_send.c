@@ -246,8 +246,8 @@ static void copy_route(struct dst_entry *to, const struct dst_entry *from)
 #endif
 }
 
-/* Copy a route without the MTU that it has learned. */
-static struct dst_entry *unlearn4(const struct dst_entry *dst)
+/* Copy a route without the MTU that it has learned; seldom, so out of the way. */
+static noinline struct dst_entry *unlearn4(const struct dst_entry *dst)
 {
 	const struct rtable *rt = dst_rtable(dst);
 	struct rtable *copy;
@@ -267,7 +267,7 @@ static struct dst_entry *unlearn4(const struct dst_entry *dst)
 }
 
 /* As unlearn4(). */
-static struct dst_entry *unlearn6(const struct dst_entry *dst)
+static noinline struct dst_entry *unlearn6(const struct dst_entry *dst)
 {
 	const struct rt6_info *rt = dst_rt6_info(dst);
 	struct fib6_info *from = rcu_dereference(rt->from);
