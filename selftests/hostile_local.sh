@@ -59,7 +59,8 @@ begin() {
 	JOBS+=($!)
 }
 
-# join: waits for what was begun, which must not fail.
+# join: waits for what was begun, which must not fail. A process that is stuck in the kernel
+# lasts until the test's limit.
 join() {
 	local job
 
@@ -126,7 +127,8 @@ test_netlink() {
 	more_than 20 total 2 "$DIR"/root.*
 	more_than 20 total 2 "$DIR/own"
 	end_witness "$(total 1 "$DIR"/{root,user}.* "$DIR/own")" \
-		"granted to root $(total 2 "$DIR"/root.*), to others $(total 2 "$DIR"/user.*), to others in their own namespaces $(total 2 "$DIR/own")"
+		"granted to root $(total 2 "$DIR"/root.*), to others $(total 2 "$DIR"/user.*), \
+to others in their own namespaces $(total 2 "$DIR/own")"
 }
 
 # tunnel_with_c: a, b and c; the key of c's records is $FROM_C, its id at a $ID_C.
@@ -174,7 +176,7 @@ counted() {
 
 # Each datagram that c sent is in exactly one counter, and no mutation is accepted.
 test_datagrams() {
-	local reader sent genuine read key
+	local reader sent genuine read key counter
 
 	tunnel_with_c
 	key=$(omertactl genkey | omertactl pubkey)
@@ -190,8 +192,14 @@ test_datagrams() {
 	kill "$reader"
 	wait "$reader"
 	read=$(tail -n 1 "$DIR/reader")
-	end_witness "$sent" "datagrams in no counter: $((sent - read - $(link_losses) - $(counted))), accepted $genuine, handed to the reader $read, dropped by UDP $(udp_errors), by the link $(link_losses)"
+	end_witness "$sent" "datagrams in no counter: $((sent - read - $(link_losses) - $(counted))), \
+accepted $genuine, handed to the reader $read, dropped by UDP $(udp_errors), by the link $(link_losses)"
 	is "$sent" echo $((read + $(link_losses) + $(counted)))
+	# All of these were met.
+	for counter in malformed type key-unknown auth replay control-invalid control-cookie \
+		control-replay control-limit; do
+		more_than 0 dev_stat a "rx-drop-$counter"
+	done
 	is "$genuine" peer_stat a c rx-packets
 }
 
@@ -231,7 +239,8 @@ test_tenants() {
 	# What 4096 entries take, and a MiB
 	less_than $((slab + $(entries_kb) + 1024)) slab_kb
 	await less_than $(($(entries_kb) * 2 + 1024)) mem_used "$free"
-	end_witness $((TENANTS * each)) "tenants $TENANTS, taken $taken, slab $(($(slab_kb) - slab)) KiB, memory $(mem_used "$free") KiB"
+	end_witness $((TENANTS * each)) "tenants $TENANTS, taken $taken, \
+slab $(($(slab_kb) - slab)) KiB, memory $(mem_used "$free") KiB"
 }
 
 # Keys of handshakes leave nothing behind, however many there were.
@@ -288,7 +297,8 @@ test_bursts() {
 	await is "$good" peer_stat a c rx-records
 	await less_than 8192 mem_used "$free"
 	is 1 eval 'on a omertactl -j key show omr0 peer c | jq length'
-	end_witness "$sent" "good $good, replays $(dev_stat a rx-drop-replay), forged $(dev_stat a rx-drop-auth), memory $(mem_used "$free") KiB"
+	end_witness "$sent" "good $good, replays $(dev_stat a rx-drop-replay), \
+forged $(dev_stat a rx-drop-auth), memory $(mem_used "$free") KiB"
 }
 
 # An authorised peer begins handshakes without end.
@@ -328,7 +338,8 @@ test_handshakes() {
 	less_than $((slab + 64)) slab_kb
 	less_than $((memory + 512)) memory_kb a
 	rekey a
-	end_witness "$begun" "answered $answered, keys of the peer at most $most, slab $(($(slab_kb) - slab)) KiB, agent $(($(memory_kb a) - memory)) KiB"
+	end_witness "$begun" "answered $answered, keys of the peer at most $most, \
+slab $(($(slab_kb) - slab)) KiB, agent $(($(memory_kb a) - memory)) KiB"
 	stop a
 	stop b
 }
