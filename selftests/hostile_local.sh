@@ -278,7 +278,7 @@ test_packets_wait() {
 	hogs 3 "${BY_NOBODY[@]}" unshare -Urn
 	used=$(mem_used "$before")
 	end_witness "$((3 * 16 * 60 * 44))" "memory $used KiB"
-	less_than 50000 echo "$used"
+	less_than 64000 echo "$used"
 	rm "$DIR/go"
 	await less_than 10000 mem_used "$before"
 }
