@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The attackers and witnesses of hostile_local.sh. SEED decides all random choices.
+"""The attackers and witnesses of hostile_local.sh. SEED decides the random choices, but for secrets and what
+handshake.py makes.
 
 hostile_local.py echo
     Returns each UDP datagram to its sender.
