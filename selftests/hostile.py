@@ -14,11 +14,11 @@ how many were sent.
 import os
 import random
 import socket
-import struct
 import sys
 import time
 
 import handshake
+import hostile_flood
 
 MAC = 16
 LENGTHS = {0x20: 152, 0x21: 92, 0x22: 64, 0x23: 100}
@@ -26,16 +26,7 @@ LENGTHS = {0x20: 152, 0x21: 92, 0x22: 64, 0x23: 100}
 
 def handshakes(path):
     """UDP payloads of handshakes in the capture."""
-    with open(path, "rb") as file:
-        data = file.read()
-    at = 24
-    while at + 16 <= len(data):
-        length = struct.unpack_from("<I", data, at + 8)[0]
-        frame = data[at + 16:at + 16 + length]
-        at += 16 + length
-        payload = frame[14 + (frame[14] & 15) * 4 + 8:]
-        if payload[:3] == b"OMR" and payload[3] in LENGTHS:
-            yield payload
+    return hostile_flood.payloads(path, lambda p: p[:3] == b"OMR" and p[3] in LENGTHS)
 
 
 class Host:
