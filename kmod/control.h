@@ -7,7 +7,7 @@
 #include "endpoint.h"
 #include "tunnel.h"
 
-/* Of what one source sends, and all strangers together, a second. */
+/* Datagrams a second of one source, and of all strangers together. */
 #define OMERTA_CONTROL_RATE		1000
 #define OMERTA_CONTROL_SOURCE_RATE	20
 /* Sixteenths of the reader's buffer that strangers may fill. */

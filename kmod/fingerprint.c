@@ -63,7 +63,7 @@ static struct rhashtable sent;
 static struct rhashtable received;
 static siphash_key_t fingerprint_key;
 static struct kmem_cache *fingerprint_cache;
-/* Of the tables; readers take it, too, so nothing waits for RCU. BH off. */
+/* Protects the tables. Readers take it, too, so nothing waits for RCU. BH off. */
 static DEFINE_SPINLOCK(fingerprint_lock);
 
 static struct omerta_bounds bounds_of(const struct omerta_tenant *tenant)
@@ -244,7 +244,7 @@ void omerta_fingerprint_detach(struct omerta_fingerprint *fp)
  * omerta_fingerprint_retire() - note that the secrets of a dead key are wiped
  * @fp: from omerta_fingerprint_claim(); not the caller's any more
  *
- * Those of a handshake are forgotten, all others stay remembered.
+ * Secrets of a handshake are forgotten, all others stay remembered.
  *
  * Context: any but hard interrupt.
  */

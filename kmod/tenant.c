@@ -75,7 +75,7 @@ static struct omerta_tenant initial = {
 	.lock = __SPIN_LOCK_UNLOCKED(initial.lock),
 };
 
-/* Of the tables. Taken outside the locks of tenants and owners, BH off. */
+/* Protects the tables. Taken outside the locks of tenants and owners, BH off. */
 static DEFINE_SPINLOCK(tenants_lock);
 static DEFINE_HASHTABLE(tenants, TABLE_BITS);
 static DEFINE_HASHTABLE(owners, TABLE_BITS);

@@ -440,7 +440,7 @@ void omerta_txq_reset(struct omerta_tunnel *tun)
 
 	forget_helper(tun);
 	tun->txq.cpu = -1;
-	/* What was kept is dropped. */
+	/* The packets that were kept are dropped. */
 	WRITE_ONCE(tun->txq.handed, false);
 	tun->txq.sent = 0;
 	tun->txq.done = 0;

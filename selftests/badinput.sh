@@ -358,7 +358,7 @@ make_files() {
 }
 
 # A user namespace uses up its part of the memory: 4096 keys, that is, installed by hand.
-# Those of handshakes are forgotten.
+# Keys of handshakes are forgotten.
 write_fill() {
 	cat >fill.sh <<-'END'
 		omertactl link add u0

@@ -168,7 +168,7 @@ loaded() {
 	grep -q '^omerta_bench ' /proc/modules
 }
 
-# A look-up of the family loads nothing, whoever asks.
+# A look-up of the family loads nothing, for root as for nobody.
 test_not_loaded() {
 	modprobe -r omerta_bench
 	refused setpriv --reuid 65534 --regid 65534 --clear-groups omertactl bench run

@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 		n = sendmmsg(fd, msg, (unsigned int)n, 0);
 		if (n > 0)
 			sent += n;
-		/* What does not fit now is made up for, but not all at once. */
+		/* The rate is made up for after a pause, but not all at once. */
 		if ((long)((now() - begun) * rate) - sent > (long)rate / 10)
 			begun = now() - (double)sent / rate;
 	}

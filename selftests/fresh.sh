@@ -16,7 +16,7 @@ CELLS=${CELLS:-uml-amd64:core}
 # The suite's folder in the cache
 FRESH=
 
-# What decides how something gets into the inner cache. A cached kernel or root would
+# The files that decide how something gets into the inner cache. A cached kernel or root would
 # hide that a package for making it is no longer installed.
 KEY=$(cat "$VM_DIR"/{deps,apt,source,kernel,build_kernel,builder}.sh | sha256sum | cut -c1-16)
 

@@ -222,7 +222,7 @@ test_macs() {
 	counted macs
 }
 
-# Whoever knows the public key can make these.
+# Anyone who knows the public key can make these.
 test_mac1() {
 	scene
 	payloads mac1
@@ -323,7 +323,7 @@ test_moved() {
 	done
 }
 
-# What a flood costs: kernel and agent, with the attacker's own part in both figures
+# The cost of a flood: kernel and agent, with the attacker's own part in both figures
 test_cost() {
 	local protocol port took=()
 

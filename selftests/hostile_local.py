@@ -151,7 +151,7 @@ class Fuzz:
     def __init__(self, seed, kind, ifindex=0):
         self.rng = random.Random(f"{seed} {kind} {os.getuid()}")
         self.names = ["omr0"] if kind == "tunnel" else [f"s{i}" for i in range(4)]
-        # Of a device that the attacker may change, but must not.
+        # Names of a device that the attacker may change, but must not.
         self.spared = ifindex and (struct.pack("I", ifindex), b"omr0")
         self.family = nl.Omerta().family
         self.socks = {}

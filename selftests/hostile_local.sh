@@ -123,7 +123,7 @@ test_netlink() {
 	join
 	is "$before" settings
 	is "$lines" own_lines
-	# Some of the requests were good ones.
+	# A part of the requests were good ones.
 	more_than 20 total 2 "$DIR"/root.*
 	more_than 20 total 2 "$DIR/own"
 	end_witness "$(total 1 "$DIR"/{root,user}.* "$DIR/own")" \
@@ -165,7 +165,7 @@ rx_sum() {
 	echo "$sum"
 }
 
-# Those of datagrams; the others count inner packets of records that were accepted.
+# Counters of datagrams; the others count inner packets of records that were accepted.
 DATAGRAM_DROPS=(malformed type control key-unknown key-expired auth replay nomem
 	control-limit control-full control-invalid control-cookie control-replay control-unasked)
 
@@ -237,7 +237,7 @@ test_tenants() {
 		install_key a b activate now
 		await is active key_state b a
 	done
-	# What 4096 entries take, and a MiB. Slabs of namespaces that ended stay in part.
+	# Room for 4096 entries, and a MiB. Slabs of namespaces that ended stay in part.
 	less_than $((slab + $(entries_kb) + 1024)) slab_kb
 	await less_than 8192 mem_used "$free"
 	end_witness $((TENANTS * each)) "tenants $TENANTS, taken $taken, \
@@ -334,7 +334,7 @@ test_handshakes() {
 	read -r begun answered <"$DIR/sent"
 	more_than 10 echo "$answered"
 	less_than 9 echo "$most"
-	# Those alive are in it.
+	# Living ones are in it.
 	less_than $((before + 20)) used_secrets a
 	less_than $((slab + 64)) slab_kb
 	less_than $((memory + 512)) memory_kb a

@@ -114,7 +114,7 @@ kernel_learned() {
 forged() {
 	local mtu=$1
 
-	# What it sends back to has its route first.
+	# The route back comes first.
 	try() {
 		forge "$@"
 		kernel_learned "$mtu"
@@ -333,7 +333,7 @@ forged_route_mtu() {
 test_forged_route_mtu_v4() { forged_route_mtu 4 552; }
 test_forged_route_mtu_v6() { forged_route_mtu 6 1280; }
 
-# What the kernel has locked leaves unfragmented all the same: a narrow path refuses it.
+# A route that the kernel has locked is used unfragmented all the same: a narrow path refuses it.
 test_forged_lock() {
 	make_routed
 	make_tunnel df set

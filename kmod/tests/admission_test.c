@@ -175,7 +175,7 @@ static void test_sent(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, omerta_sent_answered(&set, value_of(9), now + 9));
 }
 
-/* What is sent in the course of time does not make it grow. */
+/* Messages that are sent in the course of time do not make it grow. */
 static void test_sent_bounded(struct kunit *test)
 {
 	struct omerta_sent_set set;

@@ -14,7 +14,7 @@ DIR=$(mktemp -d)
 declare -A LINK=([a]=to_b [b]=to_a)
 # shellcheck disable=SC2034 # for who sources it
 declare -A ADDRESS=([veth]=192.0.2.2 [wireguard]=10.8.0.2 [omerta]=10.9.0.2)
-# What settle() starts from. Empty leaves omerta's devices as they are, which suits tools
+# The settings that settle() starts from. Empty leaves omerta's devices as they are, which suits tools
 # that know other settings.
 DEFAULTS=${DEFAULTS-policy auto percpu-threshold 49152 cpus all batch on df unset engine auto}
 

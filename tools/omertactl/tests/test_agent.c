@@ -453,7 +453,7 @@ static void cookie_flood(void)
 		"agent: a flood of cookies makes one initiation more a try", "%u tries, %u",
 		world_peer(B)->tries, initiations(0, A));
 	world_tear_down();
-	/* One that comes late is good for the next try. */
+	/* A late cookie is good for the next try. */
 	world_set_up();
 	world.quiet = true;
 	world.cut[A] = true;
