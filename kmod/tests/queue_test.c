@@ -37,6 +37,19 @@ static void queue_exit(struct kunit *test)
 	omerta_pool_destroy(&pool);
 }
 
+/* Runs have preemption off, see omerta_job_work(); those of a test have to wait. */
+static void wait_in_run(struct completion *wait)
+	__must_hold(RCU)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+	rcu_read_unlock();
+	wait_for_completion(wait);
+	rcu_read_lock();
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+}
+
 static void job_run(struct omerta_job *job, unsigned int first,
 		    unsigned int end)
 {
@@ -44,7 +57,7 @@ static void job_run(struct omerta_job *job, unsigned int first,
 	unsigned int i;
 
 	if (t->wait)
-		wait_for_completion(t->wait);
+		wait_in_run(t->wait);
 	for (i = first; i < end; i++)
 		atomic_inc(&t->items[i]);
 	/* Runs differ by one item at most. */
