@@ -13,9 +13,9 @@ import sys
 
 from report import CAVEATS
 
-# Of counts: the same code takes as many instructions, but for what chance does to bursts.
+# Bound for counts: the same code takes the same number of instructions, but for chance in bursts.
 COUNT_LIMIT = 1.01
-# Of other figures: how rarely trees that are alike are told apart, for a case
+# Bound for other figures: how rarely equal trees are told apart, for a case
 CHANCE = 0.05
 MORE_IS_BETTER = ("MB/s", "packets/s")
 
