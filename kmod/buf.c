@@ -291,7 +291,8 @@ static void look_at_pools(struct work_struct *work)
 
 	mutex_lock(&pools_lock);
 	wanted = n_devices;
-	if (!wanted) {
+	/* The last device may have gone while this waited for the lock. */
+	if (!wanted && hotplug_state) {
 		cpuhp_remove_state(hotplug_state);
 		hotplug_state = 0;
 	}
@@ -329,10 +330,11 @@ int omerta_buf_get(void)
 		state = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "net/omerta:buf",
 					  pool_prepare, pool_dead);
 		hotplug_state = max(state, 0);
+	}
+	if (hotplug_state) {
+		n_devices++;
 		queue_delayed_work(system_dfl_wq, &look_work, LOOK_INTERVAL);
 	}
-	if (hotplug_state)
-		n_devices++;
 	mutex_unlock(&pools_lock);
 	return min(state, 0);
 }
