@@ -257,7 +257,7 @@ void omerta_fingerprint_retire(struct omerta_fingerprint *fp)
 /**
  * omerta_fingerprint_usage() - tell how full the memory of used secrets is
  * @net: a network namespace, of which the owner is asked about
- * @usage: gets it
+ * @usage: gets it; full if any bound that holds for the owner is reached
  *
  * Context: process context.
  */
@@ -277,6 +277,8 @@ void omerta_fingerprint_usage(struct net *net,
 	usage->max = bounds.tenant;
 	if (omerta_tenant_owner_bound(tenant))
 		usage->used = charges.owner;
+	else if (charges.dead >= bounds.dead)
+		usage->used = usage->max;
 	omerta_tenant_put(tenant);
 }
 

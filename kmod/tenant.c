@@ -236,9 +236,11 @@ static bool fits(unsigned long charged, unsigned long amount, unsigned long boun
 	return charged <= bound && amount <= bound - charged;
 }
 
-static int charge_owner(struct owner *owner, enum omerta_resource resource,
-			unsigned long amount, const struct omerta_bounds *bounds)
+static int charge_owner(const struct omerta_tenant *tenant,
+			enum omerta_resource resource, unsigned long amount,
+			const struct omerta_bounds *bounds)
 {
+	struct owner *owner = tenant->owner;
 	bool root = uid_eq(owner->uid, GLOBAL_ROOT_UID);
 	int err = -EDQUOT;
 
@@ -246,6 +248,8 @@ static int charge_owner(struct owner *owner, enum omerta_resource resource,
 	if (root ? owner->dead[resource] < bounds->dead :
 		   fits(owner->charged[resource], amount, bounds->owner)) {
 		owner->charged[resource] += amount;
+		if (!tenant->ns)
+			owner->dead[resource] += amount;
 		err = 0;
 	}
 	spin_unlock(&owner->lock);
@@ -273,7 +277,7 @@ int omerta_tenant_charge(struct omerta_tenant *tenant,
 	if (!fits(tenant->charged[resource], amount, bounds->tenant))
 		err = -ENOSPC;
 	else if (tenant->owner)
-		err = charge_owner(tenant->owner, resource, amount, bounds);
+		err = charge_owner(tenant, resource, amount, bounds);
 	if (!err)
 		tenant->charged[resource] += amount;
 	spin_unlock_bh(&tenant->lock);

@@ -135,14 +135,17 @@ test_stage_ends() {
 
 # Packets wait for a key, and none is lost.
 wait_for_key() {
-	local ping
+	local id=$((NUM[a] * 4096 + NUM[b] * 256 + GEN)) before
 
-	bg a ping -q -c 20 -i 0.01 -s 1200 -W "$WAIT" 10.9.0.2
-	ping=$!
-	await has_sent 20 a
-	activate a b
 	activate b a
-	wait "$ping"
+	before=$(peer_stat b a rx-packets)
+	# They wait for 5 s only.
+	# shellcheck disable=SC2016 # expanded inside
+	on a bash -c 'for _ in {1..20}; do
+		printf %1200s x >/dev/udp/10.9.0.2/9
+	done
+	exec omertactl key activate omr0 peer "$1" local-id "$2"' bash "${NUM[b]}" "$id"
+	await is $((before + 20)) peer_stat b a rx-packets
 	is 0 dev_stat a tx-drop-no-key
 }
 
@@ -339,6 +342,14 @@ test_once_only_in_time() {
 	on a omertactl peer del omr0 peer b
 	make_peer a b
 	refused install_key a b
+	# Whatever is given back elsewhere: by handshakes, devices and user namespaces
+	on a omertactl link add omr1
+	on a omertactl peer add omr1 id 1
+	is '1000 ' on a ./hostile_local.py keys omr1 1000 handshake
+	on a omertactl link del omr1
+	is '200 ' tenants 2 100 unshare -Ur
+	refused install_key a b 2>"$DIR/err"
+	grep 'installed before' "$DIR/err"
 }
 
 # Keys of handshakes leave nothing behind, those by hand one entry each.
@@ -372,6 +383,56 @@ test_used_secrets() {
 # used_secrets NS
 used_secrets() {
 	member "$(on "$1" omertactl -j link show omr0)" used-secrets
+}
+
+# used_in_living: used-secrets as shown in the namespace that test_bounds_of_secrets leaves
+# alive
+used_in_living() {
+	member "$(nsenter -t "$living" -U -n omertactl -j link show t0)" used-secrets
+}
+
+# tenants COUNT KEYS [COMMAND...]: how many keys by hand are accepted in all, and the last
+# refusal, in COUNT user namespaces, one after the other
+tenants() {
+	on b "${@:3}" ./hostile_local.py tenants "$1" "$2"
+}
+
+# Bounds of remembered secrets: one for each user namespace; one for all that a user made;
+# one for those of root that ended. Reaching a bound affects nobody else.
+test_bounds_of_secrets() {
+	local full='EDQUOT memory of used keys is full' living
+	local nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
+	local other=(setpriv --reuid 65533 --regid 65533 --clear-groups --inh-caps=-all)
+
+	# A fresh module remembers nothing.
+	modprobe -r omerta
+	modprobe omerta
+	make_both
+	# shellcheck disable=SC2016 # expanded inside
+	bg b unshare -Urn bash -euc 'omertactl link add t0
+		omertactl peer add t0 id 1
+		./hostile_local.py keys t0 3000
+		exec tail -f /dev/null --pid="$0"' "$BASHPID" >"$DIR/living"
+	living=$!
+	WAIT=300 await grep -qx '3000 ' "$DIR/living"
+	is 3000 used_in_living
+	# Inner namespaces count for the outermost one. All living ones of root together have no
+	# bound.
+	is "4096 $full for this user namespace; use a key agent" tenants 3 1500 unshare -Ur
+	# The module notices the end of a namespace after some seconds.
+	await is "0 $full for this user's namespaces; use a key agent" tenants 1 1
+	is 4096 used_in_living
+	is "4096 $full for this user's namespaces; use a key agent" tenants 3 1500 "${nobody[@]}"
+	is "0 $full for this user's namespaces; use a key agent" tenants 1 1 "${nobody[@]}"
+	is '30 ' tenants 1 30 "${other[@]}"
+	GEN=2
+	install_key a b
+	install_key b a
+	kill "$living"
+	# Later tests begin with an empty memory.
+	cleanup
+	modprobe -r omerta
+	modprobe omerta
 }
 
 # Secrets are used once, whatever became of the key, the device or the namespace.
@@ -446,7 +507,7 @@ TESTS=(
 	test_key_change test_late_key test_no_key test_full_stage test_stage_ends
 	test_tenants_stage test_owners_stage
 	test_record_limits test_byte_limit test_time_limits test_once_only
-	test_once_only_in_time test_used_secrets
+	test_once_only_in_time test_used_secrets test_bounds_of_secrets
 	test_confirmation test_keepalive test_silent_receiver test_hibernation
 )
 
