@@ -31,6 +31,8 @@
 #define BUSY_NS		NSEC_PER_SEC
 /* Initiations that may wait for the worker, as many as in-kernel WireGuard allows. */
 #define PENDING_MAX	4096
+/* So many of a device may wait whatever waits on others of its tenant. */
+#define PENDING_OWN	64
 /* The worker checks this many before it lets others run. */
 #define PENDING_BATCH	64
 
@@ -71,7 +73,7 @@ struct omerta_binding {
 /**
  * struct omerta_datagram - a control datagram
  * @list: member of &omerta_admission.pending
- * @tenant: charged for it and referred to while it is pending
+ * @tenant: charged for it and referred to while it is pending, NULL if it is not charged
  * @iif: interface that it came in by
  * @len: bytes of @data
  * @from: where it came from
@@ -226,9 +228,15 @@ static int deliver(struct omerta_tunnel *tun, const struct omerta_binding *b,
 		nlmsg_free(msg);
 		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
 	}
-	if (genlmsg_unicast(sock_net(b->sk), msg, b->portid))
+	switch (genlmsg_unicast(sock_net(b->sk), msg, b->portid)) {
+	case 0:
+		return OMERTA_NO_DROP;
+	case -EAGAIN:
 		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
-	return OMERTA_NO_DROP;
+	default:
+		/* Its socket was closed. */
+		return OMERTA_DROP_RX_DROP_CONTROL;
+	}
 }
 
 /* The device's reader; its address may be another's before the notifier runs. */
@@ -294,7 +302,19 @@ static void send_cookie(struct omerta_tunnel *tun,
 	omerta_udp_send_to(tun, skb, &d->from);
 }
 
-/* Admit an initiation by what it proves. */
+/* A peer that is where it was has a limit of its own, whoever is in the same site. */
+static bool initiation_conforms(struct omerta_admission *adm,
+				const struct omerta_endpoint *from, u64 now)
+{
+	struct omerta_peer *peer = omerta_peer_by_endpoint(adm->tun, from);
+
+	if (!peer)
+		return site_conforms(adm->tun, adm->site, from, now);
+	return conforms(&peer->initiation_at, now,
+			READ_ONCE(adm->tun->control.source_rate));
+}
+
+/* Admit an initiation with a right mac1 by what it proves besides. */
 static int admit(struct omerta_admission *adm, const struct omerta_binding *b,
 		 const struct omerta_datagram *d)
 {
@@ -303,8 +323,6 @@ static int admit(struct omerta_admission *adm, const struct omerta_binding *b,
 	u8 cookie[OMERTA_MAC_LEN];
 	int why;
 
-	if (!omerta_admit_mac1(&b->key, d->data, d->len))
-		return OMERTA_DROP_RX_DROP_CONTROL_INVALID;
 	if (!has_space(b->sk, SHARE_BUSY, 0))
 		adm->busy_until = now + BUSY_NS;
 	if (now >= adm->busy_until)
@@ -317,7 +335,7 @@ static int admit(struct omerta_admission *adm, const struct omerta_binding *b,
 		why = OMERTA_DROP_RX_DROP_CONTROL_COOKIE;
 	} else if (omerta_seen_find(&adm->seen, mac2)) {
 		why = OMERTA_DROP_RX_DROP_CONTROL_REPLAY;
-	} else if (!site_conforms(adm->tun, adm->site, &d->from, now)) {
+	} else if (!initiation_conforms(adm, &d->from, now)) {
 		why = OMERTA_DROP_RX_DROP_CONTROL_LIMIT;
 	} else {
 		why = deliver(adm->tun, b, d, SHARE_PROVED, SHARE_ALL);
@@ -345,13 +363,14 @@ static struct omerta_datagram *next_pending(struct omerta_admission *adm)
 
 static u32 pending_size(const struct omerta_datagram *d)
 {
-	return sizeof(*d) + d->len;
+	return kmalloc_size_roundup(sizeof(*d) + d->len);
 }
 
 static void free_pending(struct omerta_datagram *d)
 {
-	omerta_tenant_uncharge(d->tenant, OMERTA_RESOURCE_PENDING,
-			       pending_size(d));
+	if (d->tenant)
+		omerta_tenant_uncharge(d->tenant, OMERTA_RESOURCE_PENDING,
+				       pending_size(d));
 	omerta_tenant_put(d->tenant);
 	kfree(d);
 }
@@ -375,13 +394,18 @@ static void admission_work(struct work_struct *work)
 	int i, why;
 
 	for (i = 0; i < PENDING_BATCH && (d = next_pending(adm)); i++) {
-		local_bh_disable();
 		rcu_read_lock();
 		b = reader_of(adm->tun);
-		why = b && b->adm ? admit(adm, b, d) :
-				      OMERTA_DROP_RX_DROP_CONTROL;
+		if (!b || !b->adm) {
+			why = OMERTA_DROP_RX_DROP_CONTROL;
+		} else if (!omerta_admit_mac1(&b->key, d->data, d->len)) {
+			why = OMERTA_DROP_RX_DROP_CONTROL_INVALID;
+		} else {
+			local_bh_disable();
+			why = admit(adm, b, d);
+			local_bh_enable();
+		}
 		rcu_read_unlock();
-		local_bh_enable();
 		if (why != OMERTA_NO_DROP)
 			omerta_drop(adm->tun->drops, NULL, why);
 		free_pending(d);
@@ -394,22 +418,25 @@ static void admission_work(struct work_struct *work)
 /* Leave an initiation to the worker. */
 static int pend(struct omerta_admission *adm, const struct omerta_datagram *d)
 {
-	struct omerta_tenant *tenant = adm->tun->tenant;
+	unsigned int n = READ_ONCE(adm->n_pending);
+	struct omerta_tenant *tenant = n < PENDING_OWN ? NULL : adm->tun->tenant;
 	struct omerta_datagram *copy;
 	bool full;
 
 	/* A look first: a flood is not worth the memory. */
-	if (READ_ONCE(adm->n_pending) >= PENDING_MAX ||
-	    omerta_tenant_charge(tenant, OMERTA_RESOURCE_PENDING,
-				 pending_size(d), &pending_bounds))
+	if (n >= PENDING_MAX ||
+	    (tenant && omerta_tenant_charge(tenant, OMERTA_RESOURCE_PENDING,
+					    pending_size(d), &pending_bounds)))
 		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
-	copy = kmalloc(pending_size(d), GFP_ATOMIC | __GFP_NOWARN);
+	copy = kmalloc(sizeof(*d) + d->len, GFP_ATOMIC | __GFP_NOWARN);
 	if (!copy) {
-		omerta_tenant_uncharge(tenant, OMERTA_RESOURCE_PENDING,
-				       pending_size(d));
+		if (tenant)
+			omerta_tenant_uncharge(tenant, OMERTA_RESOURCE_PENDING,
+					       pending_size(d));
 		return OMERTA_DROP_RX_DROP_NOMEM;
 	}
-	omerta_tenant_hold(tenant);
+	if (tenant)
+		omerta_tenant_hold(tenant);
 	*copy = *d;
 	copy->tenant = tenant;
 	copy->data = memcpy(copy + 1, d->data, d->len);
@@ -562,10 +589,10 @@ static int add_binding(struct omerta_tunnel *tun, struct omerta_binding *b,
 		return -EALREADY;
 	}
 	/*
-	 * A socket may change its key. One of a namespace that the device has left gets
-	 * nothing.
+	 * A socket may change its key. One that is closed, or of a namespace that the device
+	 * has left, gets nothing.
 	 */
-	if (old && (old->sk == b->sk ||
+	if (old && (old->sk == b->sk || sock_flag(old->sk, SOCK_DEAD) ||
 		    !net_eq(sock_net(old->sk), dev_net(tun->dev)))) {
 		drop_binding(old);
 	} else if (old) {
@@ -655,7 +682,7 @@ bool omerta_control_bound(const struct omerta_tunnel *tun, const struct sock *sk
 	bool bound;
 
 	rcu_read_lock();
-	b = rcu_dereference(tun->control.bound);
+	b = reader_of(tun);
 	bound = b && (!sk || b->sk == sk);
 	rcu_read_unlock();
 	return bound;

@@ -96,12 +96,17 @@ static void peer_forget_traffic(struct omerta_peer *peer)
 
 static void peer_kill_keys(struct omerta_peer *peer)
 {
-	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_VM_FORK);
+	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_VM_FORK, false);
+}
+
+static void peer_kill_outlived(struct omerta_peer *peer)
+{
+	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_VM_FORK, true);
 }
 
 static void peer_kill_keys_suspend(struct omerta_peer *peer)
 {
-	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_SUSPEND);
+	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_SUSPEND, false);
 }
 
 /* Super-packets of no more packets than one burst has records. */
@@ -168,7 +173,7 @@ static int device_init(struct net_device *dev)
 	err = omerta_buf_get();
 	if (err)
 		goto err_endpoints;
-	err = omerta_pool_init(&tun->pool, dev->name);
+	err = omerta_pool_init(&tun->pool);
 	if (err)
 		goto err_buf;
 	/* Who waits for its packets should poll the NIC below. */
@@ -264,10 +269,6 @@ static void device_uninit(struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
 
-	mutex_lock(&tunnels_lock);
-	list_del(&tun->list);
-	mutex_unlock(&tunnels_lock);
-
 	mutex_lock(&tun->lock);
 	tun->dying = true;
 	omerta_control_cut(tun);
@@ -276,6 +277,10 @@ static void device_uninit(struct net_device *dev)
 	/* Timers of peers may have come upon more since the device went down. */
 	omerta_tx_tell_nobody(tun);
 	mutex_unlock(&tun->lock);
+	/* Not before: a suspend has to find the keys. */
+	mutex_lock(&tunnels_lock);
+	list_del(&tun->list);
+	mutex_unlock(&tunnels_lock);
 	/* One that could not be registered was never there. */
 	if (dev->reg_state == NETREG_UNREGISTERING)
 		omerta_event_device(dev, OMERTA_CMD_DEVICE_GONE_NTF);
@@ -549,12 +554,19 @@ static struct pernet_operations pernet_ops = {
  * were used already. Neither an image nor the memory of a machine that sleeps is a
  * place for secrets, so keys die before.
  */
+static void kill_outlived(struct work_struct *work)
+{
+	each_peer_of_all(peer_kill_outlived);
+}
+
+static DECLARE_WORK(kill_work, kill_outlived);
+
 static int vm_notify(struct notifier_block *nb, unsigned long action,
 		     void *data)
 {
-	/* At once, whoever has the locks */
+	/* At once, whoever has the locks; this may be a hard interrupt. */
 	atomic_inc(&omerta_keys_epoch);
-	each_peer_of_all(peer_kill_keys);
+	queue_work(system_dfl_wq, &kill_work);
 	return NOTIFY_DONE;
 }
 
@@ -570,13 +582,13 @@ static int pm_notify(struct notifier_block *nb, unsigned long action,
 		if (naps)
 			break;
 		/* An install that runs has the device's lock. */
-		WRITE_ONCE(omerta_keys_frozen, true);
+		set_bit(OMERTA_FREEZE_SUSPEND, &omerta_keys_frozen);
 		each_peer_of_all(peer_kill_keys_suspend);
 		break;
 	case PM_HIBERNATION_PREPARE:
 	case PM_RESTORE_PREPARE:
 		/* An install that runs has the device's lock. */
-		WRITE_ONCE(omerta_keys_frozen, true);
+		set_bit(OMERTA_FREEZE_HIBERNATION, &omerta_keys_frozen);
 		each_peer_of_all(peer_kill_keys);
 		break;
 	case PM_POST_HIBERNATION:
@@ -584,7 +596,7 @@ static int pm_notify(struct notifier_block *nb, unsigned long action,
 		/* What the image had of secrets to be may be there again some day. */
 		atomic_inc(&omerta_keys_epoch);
 		/* Pairs with omerta_keyring_install(). */
-		smp_store_release(&omerta_keys_frozen, false);
+		clear_bit_unlock(OMERTA_FREEZE_HIBERNATION, &omerta_keys_frozen);
 		break;
 	case PM_POST_SUSPEND:
 		/* Timers stood still while keys grew old. */
@@ -594,7 +606,7 @@ static int pm_notify(struct notifier_block *nb, unsigned long action,
 		/* Secrets of a handshake under way were in memory meanwhile. */
 		atomic_inc(&omerta_keys_epoch);
 		/* Pairs with omerta_keyring_install(). */
-		smp_store_release(&omerta_keys_frozen, false);
+		clear_bit_unlock(OMERTA_FREEZE_SUSPEND, &omerta_keys_frozen);
 		break;
 	}
 	return NOTIFY_DONE;
@@ -635,6 +647,7 @@ err_control:
 	omerta_control_exit();
 err_vm:
 	unregister_random_vmfork_notifier(&vm_notifier);
+	cancel_work_sync(&kill_work);
 err_pm:
 	unregister_pm_notifier(&pm_notifier);
 	return err;
@@ -649,7 +662,6 @@ void omerta_device_exit(void)
 	unregister_pernet_device(&pernet_ops);
 	omerta_control_exit();
 	unregister_random_vmfork_notifier(&vm_notifier);
+	cancel_work_sync(&kill_work);
 	unregister_pm_notifier(&pm_notifier);
-	/* Peers and keys are freed by RCU callbacks in our text. */
-	rcu_barrier();
 }

@@ -35,8 +35,12 @@ static void begin(struct event *ev, struct net_device *dev, u8 cmd)
 				OMERTA_NLGRP_EVENTS))
 		return;
 	ev->msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_ATOMIC);
-	if (!ev->msg)
+	if (!ev->msg) {
+		/* Listeners learn that they missed something. */
+		genl_set_err(&omerta_nl_family, dev_net(dev), 0, OMERTA_NLGRP_EVENTS,
+			     -ENOBUFS);
 		return;
+	}
 	ev->hdr = genlmsg_put(ev->msg, 0, 0, &omerta_nl_family, 0, cmd);
 	/* All objects name their device by the same attributes. */
 	if (ev->hdr &&

@@ -21,7 +21,7 @@ const struct rhashtable_params omerta_key_params = {
 	.automatic_shrinking = true,
 };
 
-bool omerta_keys_frozen __read_mostly;
+unsigned long omerta_keys_frozen __read_mostly;
 
 /* Keys of another neither seal nor open, before anybody gets round to killing them. */
 atomic_t omerta_keys_epoch __read_mostly;
@@ -309,18 +309,20 @@ int omerta_keyring_delete(struct omerta_keyring *ring, u32 local_id,
 }
 
 /**
- * omerta_keyring_kill() - let all keys of a peer die
+ * omerta_keyring_kill() - let keys of a peer die
  * @ring: the peer's ring
  * @limit: why
+ * @outlived: those of an earlier epoch, else all
  */
 void omerta_keyring_kill(struct omerta_keyring *ring,
-			 enum omerta_key_limit limit)
+			 enum omerta_key_limit limit, bool outlived)
 {
 	struct omerta_key *key;
 
 	spin_lock_bh(&ring->lock);
 	list_for_each_entry(key, &ring->keys, list)
-		omerta_key_die_of(key, limit);
+		if (!outlived || key->epoch != atomic_read(&omerta_keys_epoch))
+			omerta_key_die_of(key, limit);
 	spin_unlock_bh(&ring->lock);
 }
 

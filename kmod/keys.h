@@ -168,8 +168,17 @@ enum omerta_fresh {
 
 extern const struct rhashtable_params omerta_key_params;
 
-/* No key is installed while the machine goes to sleep, or its memory to disk. */
-extern bool omerta_keys_frozen;
+/**
+ * enum omerta_freeze - why no key is installed; bits of omerta_keys_frozen
+ * @OMERTA_FREEZE_SUSPEND: the machine goes to sleep
+ * @OMERTA_FREEZE_HIBERNATION: its memory goes to disk, or comes from there
+ */
+enum omerta_freeze {
+	OMERTA_FREEZE_SUSPEND,
+	OMERTA_FREEZE_HIBERNATION,
+};
+
+extern unsigned long omerta_keys_frozen;
 extern atomic_t omerta_keys_epoch;
 
 void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
@@ -184,7 +193,7 @@ int omerta_keyring_retire(struct omerta_keyring *ring, u32 local_id,
 int omerta_keyring_delete(struct omerta_keyring *ring, u32 local_id,
 			  struct netlink_ext_ack *extack);
 void omerta_keyring_kill(struct omerta_keyring *ring,
-			 enum omerta_key_limit limit);
+			 enum omerta_key_limit limit, bool outlived);
 void omerta_keyring_clear(struct omerta_keyring *ring);
 u64 omerta_keyring_expire(struct omerta_keyring *ring);
 bool omerta_keyring_confirmed(struct omerta_keyring *ring);

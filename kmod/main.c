@@ -14,8 +14,17 @@
 #include "fingerprint.h"
 #include "mb.h"
 #include "netlink.h"
+#include "queue.h"
 #include "tenant.h"
-#include "txq.h"
+
+/* There are none any more. */
+static void end_devices(void)
+{
+	omerta_buf_exit();
+	omerta_workers_unload();
+	/* Peers and keys are freed by RCU callbacks in our text. */
+	rcu_barrier();
+}
 
 static int __init omerta_init(void)
 {
@@ -27,12 +36,12 @@ static int __init omerta_init(void)
 	err = omerta_fingerprint_init();
 	if (err)
 		goto err_mb;
-	err = omerta_txq_load();
+	err = omerta_workers_load();
 	if (err)
 		goto err_fingerprint;
 	err = omerta_device_init();
 	if (err)
-		goto err_txq;
+		goto err_workers;
 	err = omerta_netlink_init();
 	if (err)
 		goto err_device;
@@ -40,9 +49,8 @@ static int __init omerta_init(void)
 
 err_device:
 	omerta_device_exit();
-err_txq:
-	omerta_buf_exit();
-	omerta_txq_unload();
+err_workers:
+	end_devices();
 err_fingerprint:
 	omerta_fingerprint_exit();
 	omerta_tenant_exit();
@@ -55,8 +63,7 @@ static void __exit omerta_exit(void)
 {
 	omerta_netlink_exit();
 	omerta_device_exit();
-	omerta_buf_exit();
-	omerta_txq_unload();
+	end_devices();
 	omerta_fingerprint_exit();
 	omerta_tenant_exit();
 	omerta_mb_unload();

@@ -41,6 +41,7 @@ static int compare_place(struct rhashtable_compare_arg *arg, const void *obj)
 
 const struct rhashtable_params omerta_peer_place_params = {
 	.head_offset = offsetof(struct omerta_peer, place_node),
+	.key_offset = offsetof(struct omerta_peer, place),
 	.hashfn = hash_place,
 	.obj_hashfn = hash_peer,
 	.obj_cmpfn = compare_place,
@@ -332,6 +333,10 @@ static void peer_unlink(struct omerta_peer *peer)
 static void peer_finish(struct omerta_peer *peer)
 {
 	timer_shutdown_sync(&peer->timer);
+	/* A worker may keep the peer for longer than a namespace lives. */
+	spin_lock_bh(&peer->endpoint_lock);
+	dst_cache_reset_now(&peer->cache);
+	spin_unlock_bh(&peer->endpoint_lock);
 	omerta_peer_send_rest(peer);
 	omerta_peer_purge_stage(peer, OMERTA_DROP_TX_DROP_DOWN);
 	omerta_peer_put(peer);

@@ -62,6 +62,8 @@
  *		   authentic came from it, else 0; see omerta_peer_sent()
  * @silent_since: @waiting_since of the silence that listeners know of, 0 if they know
  *		  that it is alive; written by the timer
+ * @initiation_at: of the limit on initiations from @endpoint; see control.c, whose worker
+ *		   alone uses it
  * @moved: listeners do not know @endpoint yet; lock: @endpoint_lock, read without
  * @tell_moved_at: jiffies at which they are told next; the timer's
  * @place: where the device's table has it, no place if it has not; lock:
@@ -107,6 +109,7 @@ struct omerta_peer {
 	u64 rx_last;
 	unsigned long waiting_since;
 	unsigned long silent_since;
+	u64 initiation_at;
 	bool moved;
 	unsigned long tell_moved_at;
 	struct omerta_endpoint place;

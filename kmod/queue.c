@@ -16,6 +16,8 @@
 
 #include "compat.h"
 
+struct workqueue_struct *omerta_workers;
+
 /* Jobs of one CPU that others may have offered to it. */
 #define RING_SIZE	1024
 
@@ -190,7 +192,7 @@ static void offer(struct omerta_pool *pool, unsigned int cpu,
 		/* It has enough to do. */
 		refcount_dec(&job->refs);
 	else
-		queue_work_on(cpu, pool->wq, &worker->work);
+		queue_work_on(cpu, omerta_workers, &worker->work);
 }
 
 /* Offer all runs of a job but the one that is ours. */
@@ -299,12 +301,11 @@ static void free_rings(struct omerta_pool *pool)
 /**
  * omerta_pool_init() - make the workers of a device, on all CPUs
  * @pool: the workers
- * @name: of the device
  *
  * Context: process context.
  * Return: 0 or -ENOMEM.
  */
-int omerta_pool_init(struct omerta_pool *pool, const char *name)
+int omerta_pool_init(struct omerta_pool *pool)
 {
 	int cpu;
 
@@ -322,10 +323,6 @@ int omerta_pool_init(struct omerta_pool *pool, const char *name)
 		if (ptr_ring_init(&worker->ring, RING_SIZE, GFP_KERNEL_ACCOUNT))
 			goto err_rings;
 	}
-	pool->wq = alloc_workqueue("omerta-%s", WQ_CPU_INTENSIVE |
-				   WQ_MEM_RECLAIM | WQ_PERCPU, 0, name);
-	if (!pool->wq)
-		goto err_rings;
 	return 0;
 
 err_rings:
@@ -359,12 +356,42 @@ void omerta_pool_drain(struct omerta_pool *pool)
  * omerta_pool_destroy() - end the workers
  * @pool: the workers; nobody submits any more
  *
- * Context: process context; RTNL not held, as this waits for all CPUs of workers.
+ * Context: process context; RTNL not held, as this waits for workers that have begun.
  */
 void omerta_pool_destroy(struct omerta_pool *pool)
 {
-	destroy_workqueue(pool->wq);
+	int cpu;
+
+	/* A busy CPU may never begin one. */
+	for_each_possible_cpu(cpu)
+		cancel_work_sync(&per_cpu_ptr(pool->workers, cpu)->work);
 	free_rings(pool);
 	free_percpu(pool->workers);
 	free_cpumask_var(pool->cpus);
+}
+
+/**
+ * omerta_workers_load() - make the workqueue of all devices
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int omerta_workers_load(void)
+{
+	/*
+	 * Queues wait for it, and memory perhaps for what is in the queues. Whoever
+	 * receives may be on the same CPU; by a higher priority we would leave him no time.
+	 */
+	omerta_workers = alloc_workqueue("omerta", WQ_CPU_INTENSIVE |
+					 WQ_MEM_RECLAIM | WQ_PERCPU, 0);
+	return omerta_workers ? 0 : -ENOMEM;
+}
+
+/**
+ * omerta_workers_unload() - end the workqueue of all devices
+ *
+ * Context: process context; there are no devices.
+ */
+void omerta_workers_unload(void)
+{
+	destroy_workqueue(omerta_workers);
 }

@@ -63,18 +63,19 @@ struct omerta_worker {
 
 /**
  * struct omerta_pool - the workers of a device
- * @wq: where they run
  * @workers: per CPU
  * @cpus: which CPUs may be used; replaced under the device's lock and read
  *	  without, so that for a moment both masks may count
  * @n_cpus: number of @cpus that are there for others
  */
 struct omerta_pool {
-	struct workqueue_struct *wq;
 	struct omerta_worker __percpu *workers;
 	cpumask_var_t cpus;
 	unsigned int n_cpus;
 };
+
+/* Works of all devices run here, each on one CPU. */
+extern struct workqueue_struct *omerta_workers;
 
 void omerta_job_init(struct omerta_job *job, unsigned int n_items, u32 bytes);
 void omerta_job_work(struct omerta_job *job);
@@ -84,7 +85,10 @@ void omerta_jobs_add(struct omerta_jobs *jobs, struct omerta_job *job);
 void omerta_jobs_append(struct omerta_jobs *jobs, struct omerta_jobs *more);
 struct omerta_job *omerta_jobs_pop(struct omerta_jobs *jobs);
 
-int omerta_pool_init(struct omerta_pool *pool, const char *name);
+int omerta_workers_load(void);
+void omerta_workers_unload(void);
+
+int omerta_pool_init(struct omerta_pool *pool);
 void omerta_pool_drain(struct omerta_pool *pool);
 void omerta_pool_destroy(struct omerta_pool *pool);
 bool omerta_pool_may_use(const struct omerta_pool *pool, unsigned int cpu);

@@ -218,6 +218,13 @@ static void seal(struct omerta_tunnel *tun, struct omerta_jobs *jobs)
 			omerta_tunnel_split(tun, jobs->bytes, n));
 }
 
+/* What a packet that waits was charged with: its truesize may grow. */
+static u32 *charge_of(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(u32) > sizeof(skb->cb));
+	return (u32 *)skb->cb;
+}
+
 /* Let a packet wait; false if a bound keeps it from that. */
 static bool stage_wait(struct omerta_peer *peer, struct sk_buff *skb)
 {
@@ -236,6 +243,7 @@ static bool stage_wait(struct omerta_peer *peer, struct sk_buff *skb)
 				 first && skb->truesize <= STAGE_BYTES_FIRST ?
 				 &stage_first_bounds : &stage_bounds))
 		return false;
+	*charge_of(skb) = skb->truesize;
 	peer->stage_bytes += skb->truesize;
 	/* Whoever counts what is on its way shall not wait for it. */
 	skb_orphan(skb);
@@ -397,7 +405,7 @@ void omerta_tx_flush(struct omerta_peer *peer)
 		spin_lock_bh(&peer->tx_lock);
 		skb = __skb_dequeue(&peer->stage);
 		if (skb) {
-			bytes = skb->truesize;
+			bytes = *charge_of(skb);
 			err = stage(peer, skb, &jobs);
 			if (err == -EAGAIN)
 				__skb_queue_head(&peer->stage, skb);

@@ -12,8 +12,8 @@
 /* Bursts sent in one go before others get a turn. */
 #define SEND_BATCH	64
 
-/* Send one sealed burst; the fifo's reference to it ends here. */
-static void send_burst(struct omerta_tx_burst *burst)
+/* Send one sealed burst, or drop it; the fifo's reference to it ends here. */
+static void send_burst(struct omerta_tx_burst *burst, bool drop)
 {
 	struct omerta_peer *peer = burst->peer;
 	struct omerta_tunnel *tun = peer->tun;
@@ -31,8 +31,11 @@ static void send_burst(struct omerta_tx_burst *burst)
 		WRITE_ONCE(peer->answer_due, false);
 	if (burst->packets)
 		omerta_peer_sent(peer);
-	omerta_udp_send(tun, burst->outer, &burst->path,
-			burst->n > 1 ? burst->layout.wire_len : 0, burst->n);
+	if (unlikely(drop))
+		omerta_udp_drop(tun, burst->outer, &burst->path, burst->n);
+	else
+		omerta_udp_send(tun, burst->outer, &burst->path,
+				burst->n > 1 ? burst->layout.wire_len : 0, burst->n);
 	omerta_key_put(burst->key);
 	omerta_job_put(&burst->job);
 }
@@ -87,7 +90,9 @@ static int work_cpu(void)
 /*
  * Send a batch of what is sealed, in order. One CPU at a time: another that
  * comes meanwhile leaves its burst to the one at work, which therefore looks
- * again after it has let others in, and has the rest sent by a worker.
+ * again after it has let others in, and has the rest sent by a worker. Once the peer is
+ * removed or the device down, all is dropped at once: the device, or its namespace, may
+ * go away before the worker begins.
  *
  * Context: BH off, the peer is referred to.
  */
@@ -95,18 +100,25 @@ static void send_sealed(struct omerta_peer *peer, bool worker)
 {
 	struct omerta_tx_burst *burst, *tmp;
 	LIST_HEAD(ready);
+	bool drop;
 
-	if (test_and_set_bit(OMERTA_PEER_SENDING, &peer->flags))
-		return;
-	take_sealed(peer, &ready, worker);
-	list_for_each_entry_safe(burst, tmp, &ready, list)
-		send_burst(burst);
-	clear_bit_unlock(OMERTA_PEER_SENDING, &peer->flags);
-	/* Whoever saw the bit has sealed before: look after it is cleared. */
-	smp_mb__after_atomic();
+	do {
+		if (test_and_set_bit(OMERTA_PEER_SENDING, &peer->flags))
+			return;
+		drop = READ_ONCE(peer->dead) || !omerta_udp_is_open(peer->tun);
+		take_sealed(peer, &ready, worker || drop);
+		list_for_each_entry_safe(burst, tmp, &ready, list)
+			send_burst(burst, drop);
+		INIT_LIST_HEAD(&ready);
+		clear_bit_unlock(OMERTA_PEER_SENDING, &peer->flags);
+		/* Whoever saw the bit has sealed before: look after it is cleared. */
+		smp_mb__after_atomic();
+		if (!head_sealed(peer))
+			return;
+	} while (drop);
 
-	if (head_sealed(peer) && omerta_peer_get(peer) &&
-	    !queue_work_on(work_cpu(), peer->tun->pool.wq, &peer->tx_work))
+	if (omerta_peer_get(peer) &&
+	    !queue_work_on(work_cpu(), omerta_workers, &peer->tx_work))
 		omerta_peer_put(peer);
 }
 

@@ -34,8 +34,6 @@
 /* So many that come late are helped still, if what was sent before is not through. */
 #define LATE_MAX	64U
 
-static struct workqueue_struct *helpers;
-
 /* Bytes on the way of both sockets. */
 static u32 charged(const struct omerta_tunnel *tun)
 {
@@ -193,10 +191,10 @@ static void hand_over(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 	smp_mb(); /* Pairs with waits_for_room() and omerta_txq_room(). */
 	keep(tun, skb, more);
 	if (waits && charged(tun))
-		queue_delayed_work_on(helper, helpers, &tun->txq.work,
+		queue_delayed_work_on(helper, omerta_workers, &tun->txq.work,
 				      LONGEST_WAIT);
 	else
-		mod_delayed_work_on(helper, helpers, &tun->txq.work, 0);
+		mod_delayed_work_on(helper, omerta_workers, &tun->txq.work, 0);
 }
 
 /* Begin or cease to help senders. */
@@ -341,7 +339,7 @@ static void kick_helper(struct omerta_tunnel *tun)
 
 	/* It may be too late: then it has begun. */
 	if (helper >= 0)
-		mod_delayed_work_on(helper, helpers, &tun->txq.work, 0);
+		mod_delayed_work_on(helper, omerta_workers, &tun->txq.work, 0);
 }
 
 /**
@@ -449,30 +447,4 @@ void omerta_txq_reset(struct omerta_tunnel *tun)
 	/* Its counts begin anew, but not yet how far they may go. */
 	dql_completed(&txq->dql, 0);
 #endif
-}
-
-/**
- * omerta_txq_load() - make helpers possible
- *
- * Return: 0 or -ENOMEM.
- */
-int __init omerta_txq_load(void)
-{
-	/*
-	 * Queues wait for them, and memory perhaps for what is in the queues. Whoever
-	 * receives may be on the same CPU; by a higher priority we would leave him no time.
-	 */
-	helpers = alloc_workqueue("omerta-tx", WQ_CPU_INTENSIVE |
-				  WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	return helpers ? 0 : -ENOMEM;
-}
-
-/**
- * omerta_txq_unload() - end helpers
- *
- * Context: process context; there are no devices.
- */
-void omerta_txq_unload(void)
-{
-	destroy_workqueue(helpers);
 }

@@ -48,8 +48,6 @@ struct omerta_txq {
 	struct delayed_work work;
 };
 
-int omerta_txq_load(void);
-void omerta_txq_unload(void);
 void omerta_txq_init(struct omerta_tunnel *tun, work_func_t help);
 void omerta_txq_kept(struct omerta_tunnel *tun, struct sk_buff_head *packets);
 void omerta_txq_resume(struct omerta_tunnel *tun);

@@ -55,6 +55,15 @@ bool omerta_udp_nested(const struct omerta_tunnel *tun,
 		       const struct omerta_path *path);
 void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 		     struct omerta_path *path, u32 size, unsigned int n);
+/* Whether a device has sockets; else what is sent is dropped. Under RCU */
+static inline bool omerta_udp_is_open(const struct omerta_tunnel *tun)
+{
+	return rcu_access_pointer(tun->sk[OMERTA_V4]) ||
+	       rcu_access_pointer(tun->sk[OMERTA_V6]);
+}
+
+void omerta_udp_drop(struct omerta_tunnel *tun, struct sk_buff *skb,
+		     struct omerta_path *path, unsigned int n);
 int omerta_udp_send_to(struct omerta_tunnel *tun, struct sk_buff *skb,
 		       const struct omerta_endpoint *to);
 

@@ -16,6 +16,8 @@
 #include "compat.h"
 #include "peer.h"
 
+/* Peers in one place that an error may be about. */
+#define PEERS_MAX	8
 /* An error arrives within so long, or is not believed. */
 #define ERROR_TIME	(10 * HZ)
 
@@ -30,7 +32,8 @@ static u32 told_mtu(const struct sock *sk, const struct sk_buff *skb)
 
 		if (icmp->type == ICMP_DEST_UNREACH && icmp->code == ICMP_FRAG_NEEDED &&
 		    ntohs(icmp->un.frag.mtu) >= IPV4_MIN_MTU)
-			return ntohs(icmp->un.frag.mtu);
+			return max_t(u32, ntohs(icmp->un.frag.mtu),
+				     READ_ONCE(sock_net(sk)->ipv4.ip_rt_min_pmtu));
 	} else {
 		const struct icmp6hdr *icmp = (void *)(skb->data - sizeof(*icmp));
 
@@ -73,9 +76,11 @@ static void see_error(struct omerta_tunnel *tun, const struct sock *sk,
 {
 	int off = skb_transport_offset(skb) + sizeof(struct udphdr);
 	u32 mtu = told_mtu(sk, skb);
+	struct rhlist_head *list, *pos;
 	struct omerta_endpoint to;
 	struct omerta_peer *peer;
 	struct omerta_hdr hdr;
+	unsigned int n = 0;
 
 	if (!mtu || skb_copy_bits(skb, off, &hdr, sizeof(hdr)) ||
 	    memcmp(hdr.magic, OMERTA_MAGIC, OMERTA_MAGIC_LEN) ||
@@ -83,11 +88,17 @@ static void see_error(struct omerta_tunnel *tun, const struct sock *sk,
 	    hdr.type >= OMERTA_TYPE_DATA + OMERTA_CHUNK_CLASSES)
 		return;
 	quoted_endpoint(sk, skb, &to);
-	peer = omerta_peer_by_endpoint(tun, &to);
-	if (peer && time_before(jiffies, READ_ONCE(peer->tx_last) + ERROR_TIME) &&
-	    omerta_keyring_has_sent(&peer->ring, le32_to_cpu(hdr.key_id),
-				    le64_to_cpu(hdr.counter)))
+	list = rhltable_lookup(&tun->endpoints, &to, omerta_peer_place_params);
+	rhl_for_each_entry_rcu(peer, pos, list, place_node) {
+		if (n++ == PEERS_MAX)
+			break;
+		if (time_after_eq(jiffies, READ_ONCE(peer->tx_last) + ERROR_TIME) ||
+		    !omerta_keyring_has_sent(&peer->ring, le32_to_cpu(hdr.key_id),
+					     le64_to_cpu(hdr.counter)))
+			continue;
 		omerta_peer_told_mtu(peer, &to, mtu, jiffies + expires_after(sk));
+		break;
+	}
 }
 
 /**

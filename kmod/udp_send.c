@@ -359,6 +359,22 @@ static bool next_hop_known(const struct omerta_path *path)
 }
 
 /**
+ * omerta_udp_drop() - drop datagrams in place of omerta_udp_send()
+ * @tun: the device
+ * @skb: UDP payload; consumed
+ * @path: its way, from omerta_udp_route(); the reference is consumed
+ * @n: how many datagrams it stands for
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_udp_drop(struct omerta_tunnel *tun, struct sk_buff *skb,
+		     struct omerta_path *path, unsigned int n)
+{
+	dst_release(path->dst);
+	omerta_drop_many(tun->drops, skb, OMERTA_DROP_TX_DROP_DOWN, n);
+}
+
+/**
  * omerta_udp_send() - send datagrams
  * @tun: the device
  * @skb: UDP payload with %OMERTA_UDP_HEADROOM; consumed
@@ -377,8 +393,7 @@ void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 	rcu_read_lock();
 	sk = rcu_dereference(tun->sk[path->family]);
 	if (unlikely(!sk)) {
-		dst_release(path->dst);
-		omerta_drop_many(tun->drops, skb, OMERTA_DROP_TX_DROP_DOWN, n);
+		omerta_udp_drop(tun, skb, path, n);
 		goto out;
 	}
 	unlearn(path, size ?: skb->len);
@@ -405,11 +420,35 @@ out:
 	rcu_read_unlock();
 }
 
+/* Whether IPv6 would cut a datagram as its route has learned from ICMP errors. */
+static bool would_be_cut(const struct omerta_path *path, u32 len)
+{
+	return path->family == OMERTA_V6 &&
+	       dst_rt6_info(path->dst)->rt6i_flags & RTF_CACHE &&
+	       len + headers_of(path) > dst_mtu(path->dst);
+}
+
+/* Send a copy of a datagram in fragments. */
+static void send_cut(struct omerta_tunnel *tun, const struct sk_buff *skb,
+		     struct omerta_path path)
+{
+	struct sk_buff *copy = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!copy)
+		return;
+	dst_hold(path.dst);
+	path.learned = true;
+	omerta_udp_send(tun, copy, &path, 0, 1);
+}
+
 /**
  * omerta_udp_send_to() - send a datagram to anywhere
  * @tun: the device
  * @skb: UDP payload with %OMERTA_UDP_HEADROOM; consumed
  * @to: where to, from where if that matters
+ *
+ * Over IPv6 nobody knows whether an ICMP error about the path was true, so a datagram that
+ * is longer than that goes whole and, once more, in fragments.
  *
  * Context: BH off.
  * Return: as omerta_udp_route().
@@ -417,8 +456,7 @@ out:
 int omerta_udp_send_to(struct omerta_tunnel *tun, struct sk_buff *skb,
 		       const struct omerta_endpoint *to)
 {
-	/* Handshakes are to get through, be it in fragments. */
-	struct omerta_path path = { .to = *to, .learned = true };
+	struct omerta_path path = { .to = *to };
 	struct dst_cache none = {};
 	struct sock *sk;
 	int err;
@@ -426,10 +464,16 @@ int omerta_udp_send_to(struct omerta_tunnel *tun, struct sk_buff *skb,
 	rcu_read_lock();
 	sk = find_way(tun, skb, &path, &none);
 	err = IS_ERR(sk) ? PTR_ERR(sk) : take_way(tun, skb, sk, &path);
-	if (err)
+	if (err) {
 		kfree_skb(skb);
-	else
-		omerta_udp_send(tun, skb, &path, 0, 1);
+		goto out;
+	}
+	/* Data does not wait for what strangers cause. */
+	skb_orphan(skb);
+	if (would_be_cut(&path, skb->len))
+		send_cut(tun, skb, path);
+	omerta_udp_send(tun, skb, &path, 0, 1);
+out:
 	rcu_read_unlock();
 	return err;
 }

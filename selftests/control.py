@@ -13,7 +13,7 @@ usage: control.py DEV
                             bytes long and has BEGIN behind the magic; prints as bind
     recv N                  prints the next N datagrams, a line each:
                             ADDR PORT LOCAL INTERFACE PEER DATA; long ones as above
-    drain                   prints how many are there
+    drain [PORT]            prints how many are there, or how many from that port
     rcvbuf BYTES            room for what is not read
 """
 import base64
@@ -85,17 +85,15 @@ class Control(nl.Omerta):
             ipaddress.ip_address(got["local-addr"]),
             socket.if_indextoname(number("outer-ifindex", "I")), number("peer-id", "I"), text))
 
-    def drain(self):
-        count = len(self.early)
-        self.early.clear()
+    def drain(self, port=None):
+        ports = []
         self.sock.setblocking(False)
         try:
             while True:
-                self.receive()
-                count += 1
+                ports.append(struct.unpack("H", self.receive()["endpoint-port"])[0])
         except BlockingIOError:
             self.sock.settimeout(nl.WAIT)
-        return count
+        return ports.count(int(port)) if port else len(ports)
 
     def run_line(self, verb, *args):
         if verb == "bind":
@@ -114,7 +112,7 @@ class Control(nl.Omerta):
             self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, int(args[0]) // 2)
             return "ok"
         assert verb == "drain", verb
-        return str(self.drain())
+        return str(self.drain(*args))
 
 
 def main():

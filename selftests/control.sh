@@ -290,7 +290,7 @@ test_flood() {
 # A keyed socket gets what belongs to handshakes of its own, and initiations that know its
 # key; strangers' datagrams only if it asked for them.
 test_admission() {
-	local got
+	local got other
 
 	keyed_bound
 	# Lengths, and a mac1 that is none
@@ -326,34 +326,87 @@ test_admission() {
 	is ok tell a id 8
 	[[ $(tell a send 192.0.2.2 51900 92x21) == 'EINVAL local-id goes with '* ]]
 	# Another key on the same socket; the one before is nobody's then.
-	is ok tell a bind "$KEY" all
+	other=$(omertactl genkey | omertactl pubkey)
+	is ok tell a bind "$other" all
+	on b ./handshake.py once 192.0.2.1 51900 "$KEY"
+	await is 13 dev_stat a rx-drop-control-invalid
+	on b ./handshake.py once 192.0.2.1 51900 "$other"
+	await is 1 tell a drain
 	is ok tell b send 192.0.2.1 51900 40x24
 	is '192.0.2.2 51900 192.0.2.1 to_b 2 40x24' tell a recv 1
 	[[ $(tell a bind) == 'EALREADY this socket takes '* ]]
-	all_there 36 10
+	all_there 38 11
 }
 
-# A reader that is behind has cookies sent: an initiation under one comes through, once,
-# within the limit of its source.
-test_cookies() {
-	local n
+# cookies ADDR [SOURCE...]: a reader that is behind has cookies sent. An initiation under one
+# comes through, once, within the limit of its source. The sources share a limit.
+cookies() {
+	local n more=$(($# > 2 ? $# - 2 : 0))
 
-	keyed_bound
-	n=$(on b ./handshake.py cookie 192.0.2.1 51900 "$KEY")
+	n=$(on b ./handshake.py cookie "$1" 51900 "$KEY" "${@:2}")
 	# An eighth of the buffer
 	more_than 5 echo "$n"
 	less_than 60 echo "$n"
 	await is 2 dev_stat a rx-drop-control-replay
 	# That from the other port has another's cookie.
-	await is 2 dev_stat a rx-drop-control-cookie
+	await is "$((2 + more))" dev_stat a rx-drop-control-cookie
 	# A quarter of a second's worth and one, or some more on a slow machine
 	more_than 3 dev_stat a rx-drop-control-limit
 	less_than 7 dev_stat a rx-drop-control-limit
 	is 0 dev_stat a rx-drop-control-full
-	all_there "$((n + 15))" "$(tell a drain)"
+	all_there "$((n + 15 + more))" "$(tell a drain)"
 	# It has caught up.
-	await on b ./handshake.py once 192.0.2.1 51900 "$KEY"
+	await on b ./handshake.py once "$1" 51900 "$KEY"
 	is 1 tell a drain
+}
+
+test_cookies() {
+	keyed_bound
+	cookies 192.0.2.1
+}
+
+# An IPv6 /64 is one source.
+test_cookies_v6() {
+	keyed_bound
+	on b ip addr add 2001:db8:2::22/64 dev to_a nodad
+	cookies 2001:db8:2::1 2001:db8:2::2 2001:db8:2::22
+}
+
+# A peer that is where it was has a limit of its own: strangers behind the same address, or in
+# the same slot, leave it that.
+test_peers_limit() {
+	local n
+
+	keyed_bound
+	on a omertactl peer set omr0 peer b endpoint 192.0.2.2:7777
+	n=$(on b ./handshake.py own 192.0.2.1 51900 "$KEY" 7777)
+	# The worker takes them in their order, and is through.
+	await is 3 dev_stat a rx-drop-control-cookie
+	is 3 tell a drain 7777
+	more_than 150 dev_stat a rx-drop-control-limit
+	less_than 200 dev_stat a rx-drop-control-limit
+	more_than 5 echo "$n"
+}
+
+# Proved initiations of strangers fill half of the reader's buffer. Answers get all of it.
+test_shares() {
+	local eighth got
+
+	keyed_bound
+	on a omertactl link set omr0 control-source-rate 100000
+	eighth=$(on b ./handshake.py fill 192.0.2.1 51900 "$KEY" 400)
+	await more_than 100 dev_stat a rx-drop-control-full
+	is ok tell a id 7
+	is ok tell a send 192.0.2.2 51900 152x20
+	for _ in {1..8}; do
+		is ok tell b send 192.0.2.1 51900 92x2107000000
+	done
+	# The worker has counted all.
+	await is 1 dev_stat a rx-drop-control-cookie
+	got=$(tell a drain)
+	all_there "$((eighth + 1 + 400 + 8))" "$got"
+	more_than $((eighth * 3 + 8)) echo "$got"
+	less_than $((eighth * 5 + 8)) echo "$got"
 }
 
 # Who does not read loses datagrams, strangers' first; nothing waits for him.
@@ -477,7 +530,8 @@ test_monitor() {
 
 TESTS=(
 	test_round_trip test_checksums test_local_address test_nobody test_moved_away test_refusals
-	test_source_limit test_flood test_admission test_cookies test_share test_slow_reader test_moves test_silence test_monitor
+	test_source_limit test_flood test_admission test_cookies test_cookies_v6 test_peers_limit
+	test_shares test_share test_slow_reader test_moves test_silence test_monitor
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """The macs and cookies of handshake messages, in Python alone.
 
-usage: handshake.py cookie ADDR PORT PUBLIC-KEY
+usage: handshake.py cookie ADDR PORT PUBLIC-KEY [SOURCE...]
+       handshake.py fill ADDR PORT PUBLIC-KEY COUNT
+       handshake.py own ADDR PORT PUBLIC-KEY SOURCE-PORT
        handshake.py once ADDR PORT PUBLIC-KEY
 
 once sends an initiation with a right mac1, and fails if it draws a cookie. cookie sends
-such ones until a cookie comes, then an initiation under that cookie three times, ten
-others under it, and one under it from another port. It prints how many initiations drew no
-cookie.
+such ones until a cookie comes, then an initiation under that cookie three times. Each
+further SOURCE gets a cookie, too. Ten other initiations follow, by turns from all sources
+under their cookies, and one under the first cookie from another port. fill gets a cookie,
+then sends COUNT initiations under it. own sends 200 in this way, three from SOURCE-PORT
+under the cookie for that, and one without a cookie. All these print how many initiations drew no cookie.
 """
 import base64
 import hashlib
@@ -75,8 +79,10 @@ def with_mac2(data, cookie):
     return data[:-MAC] + hmac_sha256(cookie, data[:-MAC])[:MAC]
 
 
-def connect(addr, port):
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+def connect(addr, port, source="", source_port=0):
+    family = socket.AF_INET6 if ":" in addr else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_DGRAM)
+    sock.bind((source, int(source_port)))
     sock.connect((addr, int(port)))
     sock.settimeout(0.2)
     return sock
@@ -92,27 +98,53 @@ def run_once(addr, port, public):
     sys.exit("a cookie")
 
 
-def run_cookie(addr, port, public):
-    reader = Reader(public)
-    sock = connect(addr, port)
+def get_cookie(sock, reader):
+    """The cookie, and how many initiations drew none before."""
     count = 0
     while True:
         data = reader.message()
         sock.send(data)
         try:
-            reply = sock.recv(2000)
-            break
+            return reader.open_cookie(sock.recv(2000), data), count
         except TimeoutError:
             count += 1
-    cookie = reader.open_cookie(reply, data)
+
+
+def run_cookie(addr, port, public, *sources):
+    reader = Reader(public)
+    socks = [connect(addr, port, source) for source in sources or [""]]
+    cookie, count = get_cookie(socks[0], reader)
+    cookies = [cookie] + [get_cookie(sock, reader)[0] for sock in socks[1:]]
+    data = with_mac2(reader.message(), cookie)
     for _ in range(3):
-        sock.send(with_mac2(data, cookie))
-    for _ in range(10):
+        socks[0].send(data)
+    for i in range(10):
+        i %= len(socks)
+        socks[i].send(with_mac2(reader.message(), cookies[i]))
+    connect(addr, port).send(with_mac2(reader.message(), cookie))
+    print(count)
+
+
+def run_fill(addr, port, public, number):
+    reader, sock = Reader(public), connect(addr, port)
+    cookie, count = get_cookie(sock, reader)
+    for _ in range(int(number)):
         sock.send(with_mac2(reader.message(), cookie))
-    other = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    other.sendto(with_mac2(reader.message(), cookie), (addr, int(port)))
+    print(count)
+
+
+def run_own(addr, port, public, source_port):
+    reader, sock = Reader(public), connect(addr, port)
+    peer = connect(addr, port, source_port=source_port)
+    cookie, count = get_cookie(sock, reader)
+    own, _ = get_cookie(peer, reader)
+    for _ in range(200):
+        sock.send(with_mac2(reader.message(), cookie))
+    for _ in range(3):
+        peer.send(with_mac2(reader.message(), own))
+    sock.send(reader.message())
     print(count)
 
 
 if __name__ == "__main__":
-    {"cookie": run_cookie, "once": run_once}[sys.argv[1]](*sys.argv[2:])
+    {"cookie": run_cookie, "fill": run_fill, "own": run_own, "once": run_once}[sys.argv[1]](*sys.argv[2:])

@@ -453,6 +453,38 @@ for i in range(2000):
 	pings a 10.9.0.2
 }
 
+# Workers on a CPU that never runs them keep no device from going down, at either end of the
+# tunnel.
+test_starved_workers() {
+	local down ns
+
+	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
+	make_both policy percpu cpus 0-1 percpu-threshold 1
+	pings a 10.9.0.2
+	starve 1
+	# Receiving softirqs run on the sender's CPU. The queue may come to wait for a helper.
+	on a taskset 1 python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(500):
+    try:
+        s.sendto(bytes(8000), socket.MSG_DONTWAIT, ("10.9.0.2", 9))
+    except BlockingIOError:
+        pass'
+	for ns in a b; do
+		bg "$ns" taskset 1 ip link set omr0 down
+		down=$!
+		WAIT=20 await refused kill -0 "$down"
+		wait "$down"
+	done
+	kill -0 "$SPINNER"
+	kill -9 "$SPINNER"
+	for ns in a b; do
+		on "$ns" ip link set omr0 up
+	done
+	pings a 10.9.0.2
+}
+
 test_fq_codel() {
 	local default
 
@@ -475,7 +507,7 @@ test_fq_codel() {
 TESTS=(
 	test_fq_codel test_full_queue test_pings_beside_bulk test_held_back
 	test_waiting_for_keys test_bunches test_padded_packets test_mixed_bunches test_quick_sender
-	test_released test_starved_helper
+	test_released test_starved_helper test_starved_workers
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

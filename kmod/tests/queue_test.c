@@ -29,12 +29,20 @@ static struct omerta_pool pool;
 
 static int queue_init(struct kunit *test)
 {
-	return omerta_pool_init(&pool, "test");
+	int err = omerta_workers_load();
+
+	if (err)
+		return err;
+	err = omerta_pool_init(&pool);
+	if (err)
+		omerta_workers_unload();
+	return err;
 }
 
 static void queue_exit(struct kunit *test)
 {
 	omerta_pool_destroy(&pool);
+	omerta_workers_unload();
 }
 
 /* Runs have preemption off, see omerta_job_work(); those of a test have to wait. */
@@ -169,7 +177,7 @@ static void offer_only(struct test_job *t)
 		refcount_inc(&t->job.refs);
 		if (ptr_ring_produce_bh(&worker->ring, &t->job))
 			omerta_job_put(&t->job);
-		queue_work_on(cpu, pool.wq, &worker->work);
+		queue_work_on(cpu, omerta_workers, &worker->work);
 	}
 }
 
