@@ -161,26 +161,28 @@ test_two_clocks() {
 
 	now=$(date +%s)
 	pair_with_agents
+	capture
 	date -s "@$((now + 5 * 365 * 86400))"
 	rekey a
 	await agree_on_key
+	await is 1 initiations a
 	date -s "@$now"
 	lose_times a
 	rekey a
 	await agree_on_key
-	is 2 initiations a
+	await is 3 initiations a
 	pings a 10.9.0.2
 	has_said a 'knows a later time of this host than its clock has'
 	# It knows that time from now on.
 	rekey a
 	await agree_on_key
-	is 3 initiations a
+	await is 4 initiations a
 	# As if it had no clock of its own
 	date -s @1000
 	lose_times a
 	rekey a
 	await agree_on_key
-	is 2 initiations a
+	await is 6 initiations a
 	# The other end begins.
 	rekey b
 	await agree_on_key
@@ -337,6 +339,11 @@ capture() {
 	await grep -q listening "$DIR/err"
 }
 
+# initiations NS: that were captured from it
+initiations() {
+	tcpdump -nr "$DIR/pcap" "src $(outer4 a "$1") and udp[8:4] = 0x4f4d5220" 2>/dev/null | wc -l
+}
+
 # policy NS VALUE: whether it uses ML-KEM with the other from now on
 policy() {
 	sed -i "s/^PostQuantum.*/PostQuantum = $2/" "$DIR/$1.conf"
@@ -413,11 +420,6 @@ ids() {
 	on "$1" omertactl -j key show omr0 | jq -c 'map(."local-id") | sort'
 }
 
-# cpu_ms NS: what its agent has used
-cpu_ms() {
-	awk '{ print ($14 + $15) * 10 }' "/proc/${AGENT[$1]}/stat"
-}
-
 # took_less MS BEFORE: a's agent since then. Time on an emulated CPU says nothing, so
 # User-mode Linux has to judge.
 took_less() {
@@ -480,7 +482,7 @@ test_hostile_flood() {
 	on a omertactl link set omr0 control-rate 1000000
 	cpu=$(cpu_ms a)
 	hostile flood 4
-	took_less 1000 "$cpu"
+	took_less 2000 "$cpu"
 	unmoved "$old"
 	# As if from many places
 	on a omertactl link set omr0 control-rate 200 control-source-rate 1000000
@@ -507,6 +509,7 @@ test_replaced_peer() {
 	pair_with_agents
 	pings a 10.9.0.2
 	old=$(key a local-id)
+	capture
 	on a omertactl peer del omr0 peer b
 	on a omertactl peer add omr0 id 2 name c allowed-ips "${IN4}2/32" \
 		public-key "$(omertactl genkey | omertactl pubkey)"
@@ -518,11 +521,6 @@ test_replaced_peer() {
 	await another_key a "$old"
 	await agree_on_key
 	is 1 keys a active
-}
-
-# initiations NS: that its agent has sent
-initiations() {
-	grep -c "^$(cat "$DIR/$1.pub")" "$DIR/$1.state/omr0.times"
 }
 
 # What a keepalive finds no key for asks for one.

@@ -26,6 +26,7 @@ void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,
 	agent->oldest = NULL;
 	agent->youngest = &agent->oldest;
 	memset(agent->latest, 0, sizeof(agent->latest));
+	memset(agent->ahead, 0, sizeof(agent->ahead));
 }
 
 static void forget_oldest_id(struct om_agent *agent)
@@ -126,6 +127,36 @@ static bool is_last(const uint8_t time[OM_HS_TIME])
 	return memcmp(time, last, sizeof(last)) >= 0;
 }
 
+/* So much later, unless that would be no time */
+static void add_seconds(uint8_t time[OM_HS_TIME], unsigned int seconds)
+{
+	uint8_t sum[OM_HS_TIME];
+	int i = 8;
+
+	memcpy(sum, time, sizeof(sum));
+	for (; seconds && i; seconds >>= 8) {
+		seconds += sum[--i];
+		sum[i] = (uint8_t)seconds;
+	}
+	if (is_time(sum))
+		memcpy(time, sum, sizeof(sum));
+}
+
+/* Have what is remembered of our own times not be passed. */
+static bool remember_own(struct om_agent *agent, const uint8_t time[OM_HS_TIME])
+{
+	uint8_t ahead[OM_HS_TIME];
+
+	if (memcmp(time, agent->ahead, OM_HS_TIME) <= 0)
+		return true;
+	memcpy(ahead, time, sizeof(ahead));
+	add_seconds(ahead, OM_AGENT_AHEAD_S);
+	if (!agent->ops->remember(agent->ctx, NULL, ahead))
+		return false;
+	memcpy(agent->ahead, ahead, sizeof(ahead));
+	return true;
+}
+
 /*
  * Greater than any before, whatever the clock does: the other end wants it so. To a peer
  * that knows a later time of ours it is greater than that too, which changes nothing for
@@ -140,7 +171,7 @@ static bool next_time(struct om_agent *agent, struct om_agent_peer *peer,
 		increment(time);
 	}
 	memcpy(agent->latest, time, OM_HS_TIME);
-	if (!agent->ops->remember(agent->ctx, NULL, time))
+	if (!remember_own(agent, time))
 		return false;
 	peer->raised = memcmp(time, peer->floor, OM_HS_TIME) <= 0;
 	if (peer->raised) {
@@ -202,7 +233,8 @@ static void send_initiation(struct om_agent *agent, struct om_agent_peer *peer,
 	size_t len;
 
 	drop_sent(agent, peer);
-	if (!next_time(agent, peer, peer->sent_time) ||
+	if (!agent->ops->reach(agent->ctx, peer->id) ||
+	    !next_time(agent, peer, peer->sent_time) ||
 	    !agent->ops->epoch(agent->ctx, &peer->sent_epoch))
 		return;
 	peer->sent_id = new_id(agent, now);
@@ -266,15 +298,11 @@ static void try_better(struct om_agent *agent, struct om_agent_peer *peer, uint6
 	peer->better_at = peer->sent ? peer->retry_at : 0;
 }
 
-/* A key is wanted: begin, unless that is being done or is the other end's turn. */
-static void want(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
+/* A key is wanted: it is begun in the peer's turn, unless it is the other end's. */
+static void want(struct om_agent_peer *peer, uint64_t now)
 {
 	peer->give_up_at = now + OM_AGENT_GIVE_UP_MS;
-	if (peer->tries)
-		return;
-	peer->wanted = now < peer->hold_until;
-	if (!peer->wanted)
-		initiate(agent, peer, now);
+	peer->wanted = !peer->tries;
 }
 
 static bool install(struct om_agent *agent, const struct om_agent_peer *peer,
@@ -308,10 +336,13 @@ static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
 	if (!may_use(peer, mode) ||
 	    !om_hs_read_response(&peer->begun, &peer->hs, msg, len, &keys))
 		return;
-	stop_trying(agent, peer);
+	/* If the kernel does not take it, the tries go on. */
+	drop_sent(agent, peer);
+	peer->better_at = 0;
 	peer->last = false;
 	if (!install(agent, peer, peer->sent_id, true, peer->sent_epoch, &keys))
 		return;
+	stop_trying(agent, peer);
 	see_mode(agent, peer, mode);
 	/* Not both ends, which would yield to each other */
 	if (peer->kem == OM_KEM_ON && mode == OM_HS_CLASSIC)
@@ -421,8 +452,7 @@ static void refuse(struct om_agent *agent, struct om_agent_peer *peer,
 
 /*
  * A replay, or a peer whose clock was ahead. It is told the time that it has to pass, and
- * nothing else changes. A peer that does not understand that stays locked out, which is
- * told, since only a user can help.
+ * nothing else comes of it: who replays shall not make lines in a log either.
  */
 static void answer_old(struct om_agent *agent, struct om_agent_peer *peer,
 		       struct om_hs *h, const struct om_hs_offer *offer,
@@ -437,13 +467,13 @@ static void answer_old(struct om_agent *agent, struct om_agent_peer *peer,
 	len = om_hs_answer_time(h, &peer->hs, offer, peer->latest, now, msg);
 	if (len)
 		agent->ops->send_source(agent->ctx, from, msg, len);
-	if (!peer->late_since) {
-		peer->late_since = now;
-		memcpy(peer->late, offer->time, OM_HS_TIME);
-	} else if (now - peer->late_since >= OM_AGENT_LATE_MS &&
-		   memcmp(offer->time, peer->late, OM_HS_TIME) > 0) {
-		tell_time(agent, peer, OM_AGENT_TIME_LATE, now);
-	}
+}
+
+/* A peer that has sent the last time can begin nothing more, and only a user can help. */
+static void see_spent(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
+{
+	if (is_last(peer->latest))
+		tell_time(agent, peer, OM_AGENT_TIME_SPENT, now);
 }
 
 static void read_initiation(struct om_agent *agent, uint64_t now,
@@ -465,10 +495,6 @@ static void read_initiation(struct om_agent *agent, uint64_t now,
 		answer_old(agent, peer, h, &offer, now, from);
 		return;
 	}
-	if (!may_use(peer, h->mode)) {
-		refuse(agent, peer, h->mode, now);
-		return;
-	}
 	/*
 	 * No more than the gap allows of disk, keys and key ids for one peer. The dropped
 	 * time is not remembered: the message may come again and is taken then, which is
@@ -477,11 +503,14 @@ static void read_initiation(struct om_agent *agent, uint64_t now,
 	if (now < peer->take_from)
 		return;
 	peer->take_from = now + OM_AGENT_GAP_MS;
-	peer->late_since = 0;
 	memcpy(peer->latest, offer.time, OM_HS_TIME);
+	see_spent(agent, peer, now);
 	/* What is not remembered could be played again to whoever comes after us. */
-	if (agent->ops->remember(agent->ctx, offer.public, offer.time) &&
-	    !ours_counts(agent, peer))
+	if (!agent->ops->remember(agent->ctx, offer.public, offer.time))
+		return;
+	if (!may_use(peer, h->mode))
+		refuse(agent, peer, h->mode, now);
+	else if (!ours_counts(agent, peer))
 		answer(agent, peer, h, &offer, now, from);
 	om_agent_peers_due(agent, peer, due(peer));
 }
@@ -551,11 +580,25 @@ void om_agent_receive(struct om_agent *agent, uint64_t now,
 		on_answer(agent, now, msg, len);
 }
 
+void om_agent_set_own_time(struct om_agent *agent, const uint8_t time[OM_HS_TIME])
+{
+	if (!memcmp(agent->ahead, time, OM_HS_TIME))
+		return;
+	memcpy(agent->ahead, time, OM_HS_TIME);
+	memcpy(agent->latest, time, OM_HS_TIME);
+}
+
+void om_agent_set_time(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now,
+		       const uint8_t time[OM_HS_TIME])
+{
+	memcpy(peer->latest, time, OM_HS_TIME);
+	see_spent(agent, peer, now);
+}
+
 void om_agent_forget_time(struct om_agent_peer *peer)
 {
 	memset(peer->latest, 0, sizeof(peer->latest));
-	peer->late_since = 0;
-	peer->time_told[OM_AGENT_TIME_LATE] = 0;
+	peer->time_told[OM_AGENT_TIME_SPENT] = 0;
 }
 
 /*
@@ -566,22 +609,22 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 		   enum om_agent_event event, uint32_t local_id)
 {
 	struct om_agent_peer *peer = om_agent_find(agent, peer_id);
+	struct om_agent_offer *offer = NULL;
 
 	if (!peer)
 		return;
-	if (event != OM_AGENT_KEY_CONFIRMED) {
-		want(agent, peer, now);
-		om_agent_peers_due(agent, peer, due(peer));
-		return;
-	}
-	for (int i = 0; i < OM_AGENT_OFFERED; i++) {
-		struct om_agent_offer *offer = &peer->offered[i];
-
-		if (!offer->local_id || offer->local_id != local_id)
-			continue;
+	for (int i = 0; i < OM_AGENT_OFFERED && local_id; i++)
+		if (peer->offered[i].local_id == local_id)
+			offer = &peer->offered[i];
+	if (event == OM_AGENT_KEY_CONFIRMED && offer) {
 		offer->local_id = 0;
+		peer->wanted = false;
 		see_mode(agent, peer, offer->mode);
+	} else if (event != OM_AGENT_KEY_CONFIRMED && !(event == OM_AGENT_KEY_SOFT && offer)) {
+		/* An offer that grows old was never used. */
+		want(peer, now);
 	}
+	om_agent_peers_due(agent, peer, due(peer));
 }
 
 static void run_peer(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
@@ -592,7 +635,9 @@ static void run_peer(struct om_agent *agent, struct om_agent_peer *peer, uint64_
 	} else if (peer->tries && now >= peer->retry_at) {
 		initiate(agent, peer, now);
 	} else if (peer->wanted && now >= peer->hold_until) {
-		want(agent, peer, now);
+		peer->wanted = false;
+		peer->give_up_at = now + OM_AGENT_GIVE_UP_MS;
+		initiate(agent, peer, now);
 	} else if (peer->better_at && now >= peer->better_at) {
 		try_better(agent, peer, now);
 	}
@@ -603,7 +648,9 @@ uint64_t om_agent_run(struct om_agent *agent, uint64_t now)
 {
 	struct om_agent_peer *peer;
 
-	while ((peer = om_agent_peers_first(agent)) && peer->due <= now) {
+	for (int i = 0; (peer = om_agent_peers_first(agent)) && peer->due <= now; i++) {
+		if (i == OM_AGENT_TURN)
+			return now;
 		run_peer(agent, peer, now);
 		om_agent_peers_due(agent, peer, due(peer));
 	}

@@ -35,8 +35,10 @@
  * are answers to old ones.
  */
 #define OM_AGENT_GAP_MS		20
-/* Old initiations over this time, without a taken one, are a peer that is locked out. */
-#define OM_AGENT_LATE_MS	30000
+/* What is remembered of our own times is so much later, to be written less often. */
+#define OM_AGENT_AHEAD_S	10
+/* So many peers have their turn, then the caller may have other things to do. */
+#define OM_AGENT_TURN		16
 /* At most so many used key ids are remembered. */
 #define OM_AGENT_IDS		65536
 /* Keys of a peer that the kernel takes */
@@ -65,14 +67,16 @@ struct om_agent_key {
 enum om_agent_time {
 	OM_AGENT_TIME_RAISED,	/* the peer knows a later time of ours than our clock */
 	OM_AGENT_TIME_LAST,	/* ... than which no later one can be sent */
-	OM_AGENT_TIME_LATE,	/* the peer's initiations stay older than its last one */
+	OM_AGENT_TIME_SPENT,	/* the peer has sent the last one */
 	OM_AGENT_TIMES
 };
 
 struct om_agent_peer;
 
 struct om_agent_ops {
-	/* An initiation to a peer, wherever it is; false if that is not known */
+	/* Find where a peer is; false if that is not known */
+	bool (*reach)(void *ctx, uint32_t peer_id);
+	/* An initiation to the peer that was found last; false if it is not sent */
 	bool (*send_peer)(void *ctx, uint32_t peer_id, uint32_t local_id,
 			  const uint8_t *msg, size_t len);
 	void (*send_source)(void *ctx, const struct om_agent_source *to,
@@ -129,8 +133,6 @@ struct om_agent_peer {
 	uint8_t latest[OM_HS_TIME];	/* that it sent */
 	uint64_t take_from;		/* no initiation is taken before */
 	uint64_t time_from;		/* no time message is sent before */
-	uint64_t late_since;		/* first old initiation since one was taken, or 0 */
-	uint8_t late[OM_HS_TIME];	/* in that initiation */
 	struct om_agent_offer offered[OM_AGENT_OFFERED];	/* the younger last */
 
 	/* As initiator */
@@ -180,7 +182,8 @@ struct om_agent {
 	struct om_list heap;		/* of peers, that which is due first on top */
 	struct om_map used;		/* key ids, see agent.c */
 	struct om_agent_used *oldest, **youngest;
-	uint8_t latest[OM_HS_TIME];	/* that we sent */
+	uint8_t latest[OM_HS_TIME];	/* that we sent, or may have sent */
+	uint8_t ahead[OM_HS_TIME];	/* that is remembered: not to be passed before it is raised */
 };
 
 /* What the kernel tells of a peer */
@@ -204,6 +207,11 @@ void om_agent_remove_all(struct om_agent *agent);
 struct om_agent_peer *om_agent_find(const struct om_agent *agent, uint32_t id);
 struct om_agent_peer *om_agent_find_public(const struct om_agent *agent,
 					   const uint8_t *public);
+/* The latest time that was remembered of our own; nothing if it was us who did that */
+void om_agent_set_own_time(struct om_agent *agent, const uint8_t time[OM_HS_TIME]);
+/* The latest time that was remembered of a peer */
+void om_agent_set_time(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now,
+		       const uint8_t time[OM_HS_TIME]);
 /* Take whatever time the peer sends next. */
 void om_agent_forget_time(struct om_agent_peer *peer);
 
@@ -215,7 +223,7 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 void om_agent_receive(struct om_agent *agent, uint64_t now,
 		      const struct om_agent_source *from, const uint8_t *msg,
 		      size_t len);
-/* Do what is due. Return when to be called next, UINT64_MAX for never. */
+/* Do some of what is due. Return when to be called next, UINT64_MAX for never. */
 uint64_t om_agent_run(struct om_agent *agent, uint64_t now);
 
 #endif

@@ -71,22 +71,35 @@ static void send_to(struct om_daemon *d, struct om_control *c, const uint8_t *ms
 		note(d);
 }
 
-/* The kernel lets answers in by the id, which the message has sealed. */
-static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
-		      const uint8_t *msg, size_t len)
+static bool reach(void *ctx, uint32_t peer_id)
 {
-	struct om_control c = {
-		.has = OM_BIT(OMERTA_A_CONTROL_LOCAL_ID),
-		.local_id = local_id,
-	};
 	struct om_daemon *d = ctx;
 	struct om_peer peer;
 
 	if (!om_peers_get(d, peer_id, &peer) || !peer.endpoint_addr.len)
 		return false;
-	c.endpoint_addr = peer.endpoint_addr;
-	c.endpoint_port = peer.endpoint_port;
-	c.endpoint_scope = peer.endpoint_scope;
+	d->reached.id = peer_id;
+	d->reached.addr = peer.endpoint_addr;
+	d->reached.port = peer.endpoint_port;
+	d->reached.scope = peer.endpoint_scope;
+	return true;
+}
+
+/* The kernel lets answers in by the id, which the message has sealed. */
+static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
+		      const uint8_t *msg, size_t len)
+{
+	struct om_daemon *d = ctx;
+	struct om_control c = {
+		.has = OM_BIT(OMERTA_A_CONTROL_LOCAL_ID),
+		.local_id = local_id,
+		.endpoint_addr = d->reached.addr,
+		.endpoint_port = d->reached.port,
+		.endpoint_scope = d->reached.scope,
+	};
+
+	if (d->reached.id != peer_id)
+		return false;
 	send_to(d, &c, msg, len);
 	return true;
 }
@@ -221,7 +234,7 @@ static void tell_times(void *ctx, uint32_t peer_id, enum om_agent_time news)
 		break;
 	default:
 		om_err(&err, OM_OK,
-		       "initiations of peer %" PRIu32 " stay older than its last one: if its clock was ahead once, omertactl times forget %s peer %" PRIu32,
+		       "peer %" PRIu32 " has sent the last time that there is, and can begin no more handshakes before omertactl times forget %s peer %" PRIu32,
 		       peer_id, d->ifname, peer_id);
 	}
 	om_complain(err.text);
@@ -233,6 +246,7 @@ static void unanswered(void *ctx, struct om_agent_peer *peer)
 }
 
 static const struct om_agent_ops ops = {
+	.reach = reach,
 	.send_peer = send_peer,
 	.send_source = send_source,
 	.install = install,
@@ -429,6 +443,9 @@ static int loop(struct om_daemon *d, struct om_err *err)
 		next = om_agent_run(d->agent, now_ms());
 		if (d->adopt && next > d->adopt_at)
 			next = d->adopt_at;
+		/* Peers that the kernel turned out to have no more, or otherwise */
+		if (d->stale.n)
+			next = 0;
 		p[RESOLVER].fd = d->resolver.fd;
 		rc = set_timer(d, next, err);
 		if (!rc && poll(p, SOURCES, -1) < 0)

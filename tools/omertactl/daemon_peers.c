@@ -122,7 +122,7 @@ static void configure(struct om_daemon *d, struct om_agent_peer *peer)
 static struct om_agent_peer *adopt_peer(struct om_daemon *d, const struct om_peer *peer)
 {
 	struct om_agent_peer *a = om_agent_find(d->agent, peer->id);
-	uint8_t key[OM_NOISE_KEY];
+	uint8_t key[OM_NOISE_KEY], time[OM_HS_TIME];
 
 	if (a && !om_key_equal(peer->public_key, a->hs.public)) {
 		om_agent_remove(d->agent, peer->id);
@@ -131,7 +131,8 @@ static struct om_agent_peer *adopt_peer(struct om_daemon *d, const struct om_pee
 	if (!a && !om_key_is_zero(peer->public_key)) {
 		a = om_agent_add(d->agent, peer->id, peer->public_key);
 		om_times_key(d->agent->host.pair.public, peer->public_key, key);
-		om_times_get(d->times, key, a->latest);
+		om_times_get(d->times, key, time);
+		om_agent_set_time(d->agent, a, boot_ms(), time);
 	}
 	if (a)
 		configure(d, a);
@@ -225,13 +226,15 @@ static void adopt_state(struct om_daemon *d, const struct om_state *state)
 
 int om_peers_adopt(struct om_daemon *d)
 {
+	uint8_t time[OM_HS_TIME];
 	struct om_state state;
 	int rc = om_state_load(d->nl, d->ifname, OM_PEERS | OM_KEYS, &state,
 			       &d->err);
 
 	if (rc)
 		return rc;
-	om_times_get(d->times, d->agent->host.pair.public, d->agent->latest);
+	om_times_get(d->times, d->agent->host.pair.public, time);
+	om_agent_set_own_time(d->agent, time);
 	adopt_state(d, &state);
 	om_state_free(&state);
 	d->stale.n = 0;
@@ -284,7 +287,7 @@ bool om_peers_get(struct om_daemon *d, uint32_t id, struct om_peer *peer)
 	if (known && !get_peer(d, id, peer) &&
 	    om_key_equal(peer->public_key, known->hs.public))
 		return true;
-	om_peers_look(d, id, false);
+	om_peers_look(d, id, known && (known->tries || known->wanted));
 	return false;
 }
 
@@ -514,7 +517,11 @@ int om_peers_reload(struct om_daemon *d)
 	index_config(d);
 	if (!rc)
 		rc = om_peers_adopt(d);
-	return rc ? rc : om_peers_bind(d);
+	if (!rc)
+		rc = om_peers_bind(d);
+	/* It is tried again then. */
+	d->adopt |= rc != OM_OK;
+	return rc;
 }
 
 int om_peers_bind(struct om_daemon *d)

@@ -33,6 +33,12 @@ struct om_daemon {
 	bool rebind;			/* the kernel does not know our public key yet */
 	uint64_t adopt_at;		/* not before */
 	uint64_t readings;		/* of all peers */
+	struct {
+		uint32_t id;		/* of the peer that was found last */
+		struct om_addr addr;
+		uint16_t port;
+		uint32_t scope;
+	} reached;
 	struct om_list stale;		/* of struct om_stale_peer */
 	struct om_list doomed;		/* of struct om_doomed_key */
 	struct om_err err;		/* of what does not end the agent */

@@ -190,6 +190,13 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 	return NL_STOP;
 }
 
+static void close_socket(struct om_nl *nl)
+{
+	nl_socket_free(nl->sk);
+	nl->sk = NULL;
+	nl->name = NULL;
+}
+
 static int receive(struct om_nl *nl, struct call *call)
 {
 	struct nl_cb *old = nl_socket_get_cb(nl->sk), *cb = nl_cb_clone(old);
@@ -229,6 +236,9 @@ static int transact(struct om_nl *nl, int cmd, int flags, const void *data,
 	}
 	om_secret_wipe(nlmsg_hdr(msg), size);
 	nlmsg_free(msg);
+	/* The answer may still come, and would be taken for that to the next request. */
+	if (rc < 0 && rc != -NLE_DUMP_INTR)
+		close_socket(nl);
 	return rc;
 }
 

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
+/* What may wait to be read. While an eighth does, the kernel sends cookies. */
+#define BUFFER		(1 << 16)
+
 /* Datagrams come at any time, also between a request and its answer. */
 struct om_nl_control {
 	struct om_nl *nl;
@@ -94,7 +97,7 @@ struct om_nl_control *om_nl_control_open(const char *ifname, const uint8_t *publ
 {
 	struct om_nl_control *c = calloc(1, sizeof(*c));
 	struct om_control ref;
-	const int one = 1;
+	const int one = 1, buffer = BUFFER;
 
 	if (c)
 		c->nl = om_nl_new();
@@ -107,6 +110,10 @@ struct om_nl_control *om_nl_control_open(const char *ifname, const uint8_t *publ
 	c->sk = om_nl_socket(c->nl, &om_control_object, err);
 	if (!c->sk)
 		goto fail;
+	if (setsockopt(nl_socket_get_fd(c->sk), SOL_SOCKET, SO_RCVBUFFORCE, &buffer,
+		       sizeof(buffer)))
+		setsockopt(nl_socket_get_fd(c->sk), SOL_SOCKET, SO_RCVBUF, &buffer,
+			   sizeof(buffer));
 	/* Datagrams that come before the answer are lost. */
 	nl_socket_modify_cb(c->sk, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, no_sequence,
 			    NULL);

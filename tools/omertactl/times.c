@@ -33,7 +33,9 @@ struct om_times {
 	char path[PATH_MAX];
 	int lock;			/* PATH.lock: @fd changes */
 	int fd;
+	bool cut;			/* part of a line may stay at its end */
 	size_t lines;
+	size_t renew_at;		/* not before there are so many */
 	struct om_map entries;
 	struct entry *first;
 };
@@ -189,19 +191,21 @@ static int renew(struct om_times *t, struct om_err *err)
 	if (t->fd >= 0)
 		close(t->fd);
 	t->fd = fd;
+	t->cut = false;
 	t->lines = t->entries.n;
+	t->renew_at = 0;
 	rc = sync_dir(t->path);
 	return rc ? om_err_sys(err, rc, "\"%s\"", t->path) : OM_OK;
 }
 
 static bool has_many_old(const struct om_times *t)
 {
-	return t->lines > OLD_MORE + OLD_PER_LINE * t->entries.n;
+	return t->lines > OLD_MORE + OLD_PER_LINE * t->entries.n && t->lines >= t->renew_at;
 }
 
 /*
- * A line that was cut short by a crash is the last one, and was never relied on.
- * Anything else that is wrong must not be made good by forgetting.
+ * A line that was cut short by a crash, be it by zeros, is the last one, and was never
+ * relied on. Anything else that is wrong must not be made good by forgetting.
  */
 static int load(struct om_times *t, FILE *f, struct om_err *err)
 {
@@ -209,6 +213,8 @@ static int load(struct om_times *t, FILE *f, struct om_err *err)
 	size_t n;
 
 	while ((n = fread(line, 1, LINE, f)) == LINE) {
+		if (!line[LINE - 1] && fgetc(f) == EOF)
+			break;
 		t->lines++;
 		if (!parse(t, line))
 			return om_err(err, OM_SYSTEM,
@@ -256,7 +262,7 @@ pid_t om_times_owner(const char *path)
 
 	if (fd < 0)
 		return 0;
-	if (!fcntl(fd, F_GETLK, &whole) && whole.l_type != F_UNLCK && whole.l_pid > 1)
+	if (!fcntl(fd, F_GETLK, &whole) && whole.l_type != F_UNLCK && whole.l_pid > 0)
 		pid = whole.l_pid;
 	close(fd);
 	return pid;
@@ -341,23 +347,25 @@ static int append(struct om_times *t, const uint8_t *key, const uint8_t *time)
 	rc = write_all(t->fd, line, LINE);
 	if (!rc && fdatasync(t->fd))
 		rc = errno;
-	if (rc && ftruncate(t->fd, end))
-		return errno;
+	t->cut = rc && ftruncate(t->fd, end);
 	return rc;
 }
 
 int om_times_put(struct om_times *t, const uint8_t *key,
 		 const uint8_t time[OM_HS_TIME], struct om_err *err)
 {
-	int rc = append(t, key, time);
+	int rc = t->cut ? renew(t, err) : OM_OK;
 
+	if (rc)
+		return rc;
+	rc = append(t, key, time);
 	if (rc)
 		return om_err_sys(err, rc, "\"%s\"", t->path);
 	t->lines++;
 	om_times_learn(t, key, time);
-	/* Should that fail, the old file goes on. */
-	if (has_many_old(t))
-		renew(t, &(struct om_err){ 0 });
+	/* Should that fail, the old file goes on for a while. */
+	if (has_many_old(t) && renew(t, &(struct om_err){ 0 }))
+		t->renew_at = t->lines + OLD_MORE;
 	return OM_OK;
 }
 

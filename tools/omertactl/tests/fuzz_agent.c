@@ -29,6 +29,12 @@ static struct {
 	unsigned int installed;
 } w;
 
+static bool reach(void *ctx, uint32_t peer_id)
+{
+	(void)ctx;
+	return peer_id == PEER_ID;
+}
+
 static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
 		      const uint8_t *msg, size_t len)
 {
@@ -121,6 +127,7 @@ static void unanswered(void *ctx, struct om_agent_peer *peer)
 }
 
 static const struct om_agent_ops ops = {
+	.reach = reach,
 	.send_peer = send_peer,
 	.send_source = send_source,
 	.install = install,

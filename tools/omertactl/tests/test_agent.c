@@ -167,19 +167,28 @@ static void one_sided(void)
 	world_tear_down();
 }
 
-/* A refused initiation is as new as it was, should it be allowed some day. */
+/* A refused initiation is old from then on: replays tell nobody, and are not taken. */
 static void refused_once(void)
 {
+	struct world_end *b = &world.end[B];
+	const struct world_message *old = &world.old[0];
+
 	world_set_up_with(OM_KEM_REQUIRED, OM_KEM_OFF);
 	world.quiet = true;
 	world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
 	world_run(2);
+	unit_ok(b->refused[OM_HS_MLKEM] == 1 && b->writes == 1, "agent: refused", "%s",
+		world_counts());
+	om_agent_receive(&b->agent, world.now + 2 * OM_AGENT_TELL_MS, &old->from, old->data,
+			 old->len);
+	unit_ok(b->refused[OM_HS_MLKEM] == 1, "agent: its replay is not told", "%u",
+		b->refused[OM_HS_MLKEM]);
 	world_peer(B)->kem = OM_KEM_ON;
-	om_agent_receive(&world.end[B].agent, world.now, &world.old[0].from, world.old[0].data,
-			 world.old[0].len);
-	world_run(1);
-	unit_ok(world.end[B].refused[OM_HS_MLKEM] == 1 && world_active(&world.end[A]),
-		"agent: refused, then allowed", "%s", world_counts());
+	om_agent_receive(&b->agent, world.now, &old->from, old->data, old->len);
+	unit_ok(!b->installed, "agent: nor is it taken", "%s", world_counts());
+	world_run(6);
+	unit_ok(world_active(&world.end[A]), "agent: refused, then allowed", "%s",
+		world_counts());
 	world_tear_down();
 	/* And one that was begun before it was ruled out */
 	world_set_up_with(OM_KEM_OFF, OM_KEM_ON);
@@ -320,9 +329,6 @@ static struct om_agent_peer peer_now(int n)
 	struct om_agent_peer peer = *world_peer(n);
 
 	peer.time_from = 0;
-	peer.late_since = 0;
-	memset(peer.late, 0, sizeof(peer.late));
-	memset(peer.time_told, 0, sizeof(peer.time_told));
 	return peer;
 }
 
@@ -609,7 +615,7 @@ static void ahead(enum om_kem_policy kem)
 	}
 	unit_ok(b->installed == 4 && world.sent == 10 && b->own[4] == 0 &&
 		world_peer(A)->latest[4] != 0 && b->times[OM_AGENT_TIME_RAISED] == 1 &&
-		!a->times[OM_AGENT_TIME_LATE], "agent: it knows that time from then on",
+		!a->times[OM_AGENT_TIME_SPENT], "agent: it knows that time from then on",
 		"%s", world_counts());
 	world.quiet = false;
 	world_forget_counts();
@@ -780,27 +786,71 @@ static void no_time(void)
 	world_tear_down();
 }
 
-/* A peer that does not know time messages stays locked out, which is told once. */
-static void locked_out(void)
+/* A peer that has sent the last time is locked out, which is told once, by no replay. */
+static void spent(void)
 {
 	struct world_end *a = &world.end[A], *b = &world.end[B];
+	uint8_t msg[OM_HS_LEN_MAX], time[OM_HS_TIME];
+	struct om_hs h;
+	size_t len;
 
 	world_set_up();
 	world.quiet = true;
-	put_time(world_peer(A)->latest, FIVE_YEARS);
+	memset(time, 0xff, sizeof(time));
+	time[0] = 0x7f;
+	len = initiation_at(time, OM_HS_CLASSIC, &h, msg);
+	om_agent_receive(&a->agent, world.now, &world.place[B], msg, len);
+	om_hs_wipe(&h);
+	unit_ok(a->times[OM_AGENT_TIME_SPENT] == 1 && a->installed == 1,
+		"agent: the last time", "%s", world_counts());
 	for (int i = 0; i < 10; i++) {
 		world_tell(b, OM_AGENT_KEY_NEEDED, 0);
-		world.cut[B] = true;
+		world.now += OM_AGENT_TELL_MS;
+		om_agent_receive(&a->agent, world.now, &world.place[B], msg, len);
 		world_run(60);
 	}
-	unit_ok(a->times[OM_AGENT_TIME_LATE] == 1 && !a->installed,
-		"agent: a peer that is locked out", "%u: %s", a->times[OM_AGENT_TIME_LATE],
+	unit_ok(a->times[OM_AGENT_TIME_SPENT] == 1 && a->installed == 1 && !b->installed,
+		"agent: a peer that is locked out", "%u: %s", a->times[OM_AGENT_TIME_SPENT],
 		world_counts());
-	world.cut[B] = false;
+	om_agent_free(&a->agent);
+	world_start(A);
+	unit_ok(a->times[OM_AGENT_TIME_SPENT] == 2, "agent: told after a restart", "%u",
+		a->times[OM_AGENT_TIME_SPENT]);
 	om_agent_forget_time(world_peer(A));
+	world_tell(b, OM_AGENT_KEY_NEEDED, 0);
 	world_run(10);
-	unit_ok(a->installed == 1 && b->installed == 1, "agent: and let in by hand", "%s",
-		world_counts());
+	unit_ok(b->installed == 1, "agent: and let in by hand", "%s", world_counts());
+	world_tear_down();
+}
+
+/* Our own times are on disk before they are sent, but not each. */
+static void own_times(void)
+{
+	struct world_end *a = &world.end[A];
+	uint8_t latest[OM_HS_TIME];
+	unsigned int wrong = 0;
+
+	world_set_up();
+	world.quiet = true;
+	world.cut[B] = true;
+	for (int i = 0; i < 20; i++) {
+		world_tell(a, OM_AGENT_KEY_NEEDED, 0);
+		world_run(7);
+		wrong += memcmp(a->agent.latest, a->own, OM_HS_TIME) > 0;
+	}
+	unit_ok(!wrong && a->own_writes >= 10 && a->own_writes <= 14 && initiations(0, B) >= 24,
+		"agent: own times ahead", "%u wrong, %u writes, %u initiations", wrong,
+		a->own_writes, initiations(0, B));
+	/* What was remembered is read again and again, which changes nothing. */
+	memcpy(latest, a->agent.latest, sizeof(latest));
+	om_agent_set_own_time(&a->agent, a->own);
+	unit_ok(!memcmp(latest, a->agent.latest, sizeof(latest)), "agent: they do not run away",
+		"%s", world_counts());
+	om_agent_free(&a->agent);
+	world_start(A);
+	world_tell(a, OM_AGENT_KEY_NEEDED, 0);
+	unit_ok(memcmp(a->agent.latest, latest, sizeof(latest)) > 0,
+		"agent: none comes twice", "%s", world_counts());
 	world_tear_down();
 }
 
@@ -821,6 +871,13 @@ static void old_mode(void)
 		"agent: an old time in a mode that is ruled out", "%s", world_counts());
 	om_hs_wipe(&h);
 	world_tear_down();
+}
+
+static bool scale_reach(void *ctx, uint32_t peer_id)
+{
+	(void)ctx;
+	(void)peer_id;
+	return true;
 }
 
 static bool scale_send(void *ctx, uint32_t peer_id, uint32_t local_id,
@@ -857,6 +914,7 @@ static bool scale_remember(void *ctx, const uint8_t *public, const uint8_t *time
 }
 
 static const struct om_agent_ops scale_ops = {
+	.reach = scale_reach,
 	.send_peer = scale_send,
 	.epoch = scale_epoch,
 	.clock = scale_clock,
@@ -894,6 +952,8 @@ static double cost(uint32_t peers, int rounds)
 		/* All of them wait. */
 		om_agent_tell(&agent, 1, i, OM_AGENT_KEY_NEEDED, 0);
 	}
+	while (om_agent_run(&agent, 1) == 1)
+		;
 	memset(msg, 0, sizeof(msg));
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
 	for (int i = 0; i < rounds; i++) {
@@ -952,6 +1012,29 @@ static void dues(void)
 		wrong += peer ? peer->due != least : least != UINT64_MAX;
 	}
 	unit_ok(!wrong && found > 1000, "agent: the peer that is due first", "%u of %u", wrong, found);
+	om_agent_free(&agent);
+}
+
+/* All are due at once: after some, others have a turn. */
+static void turns(void)
+{
+	enum { PEERS = 100 };
+	static struct om_agent agent;
+	uint8_t public[OM_NOISE_KEY] = { 0 };
+	unsigned int runs = 0;
+
+	om_agent_init(&agent, &scale_ops, NULL);
+	for (uint32_t i = 1; i <= PEERS; i++) {
+		memcpy(public, &i, sizeof(i));
+		om_agent_add(&agent, i, public);
+		om_agent_tell(&agent, 1, i, OM_AGENT_KEY_NEEDED, 0);
+	}
+	while (om_agent_run(&agent, 1) == 1)
+		runs++;
+	unit_ok(runs == PEERS / OM_AGENT_TURN, "agent: turns", "%u", runs);
+	for (const struct om_agent_peer *p = agent.first; p; p = p->next)
+		runs += !p->tries;
+	unit_ok(runs == PEERS / OM_AGENT_TURN, "agent: each had one", "%u", runs);
 	om_agent_free(&agent);
 }
 
@@ -1015,9 +1098,11 @@ void test_agent(void)
 	wrong_times();
 	liar();
 	no_time();
-	locked_out();
+	spent();
+	own_times();
 	old_mode();
 	dues();
+	turns();
 	scale();
 	full_disk();
 }

@@ -13,7 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
-static const struct om_agent_ops no_ops;
+static unsigned int spent;
+
+static void see_times(void *ctx, uint32_t peer_id, enum om_agent_time news)
+{
+	(void)ctx;
+	spent += peer_id == 1 && news == OM_AGENT_TIME_SPENT;
+}
+
+static const struct om_agent_ops ops = { .times = see_times };
 static struct om_agent agent;
 
 static struct om_key *add_key(uint32_t peer_id, uint32_t local_id, uint32_t state,
@@ -48,7 +56,7 @@ static void set_up(struct om_daemon *d, const char *times)
 	fake_reset();
 	run = unit_main("link add omr0", NULL);
 	unit_run_free(&run);
-	om_agent_init(&agent, &no_ops, d);
+	om_agent_init(&agent, &ops, d);
 	memset(agent.host.pair.secret, 1, OM_NOISE_KEY);
 	om_hs_host_init(&agent.host);
 	d->agent = &agent;
@@ -302,13 +310,15 @@ static void new_key(struct om_daemon *d)
 	set_up(d, "new-key.times");
 	peer = add_peer(1, 7);
 	memset(time, 0xff, sizeof(time));
+	spent = 0;
 	become(d, 1);
 	om_times_key(agent.host.pair.public, peer->public_key, key);
 	unit_ok(d->times && has_time(d, none) &&
 		!om_times_put(d->times, key, time, &err),
 		"daemon: a peer without a time", "%s", d->err.text);
 	become(d, 1);
-	unit_ok(has_time(d, time), "daemon: a peer's time is known again", "%s", "");
+	unit_ok(has_time(d, time) && spent == 1,
+		"daemon: a peer's time is known again, and that it is the last", "%u", spent);
 	become(d, 2);
 	unit_ok(has_time(d, none), "daemon: with another key of ours it is not", "%s",
 		"");

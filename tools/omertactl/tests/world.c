@@ -66,14 +66,20 @@ static void send_source(void *ctx, const struct om_agent_source *to,
 		world.sent++;
 }
 
+static bool reach(void *ctx, uint32_t peer_id)
+{
+	const struct world_end *e = ctx;
+
+	(void)peer_id;
+	return e->where.len;
+}
+
 static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
 		      const uint8_t *msg, size_t len)
 {
 	struct world_end *e = ctx;
 
 	(void)peer_id;
-	if (!e->where.len)
-		return false;
 	e->asked[e->asks % WORLD_ASKED].id = local_id;
 	e->asked[e->asks++ % WORLD_ASKED].at = world.now;
 	send_source(ctx, &e->where, msg, len);
@@ -165,6 +171,7 @@ static bool remember(void *ctx, const uint8_t *public,
 
 	memcpy(public ? e->remembered : e->own, time, OM_HS_TIME);
 	e->writes += public != NULL;
+	e->own_writes += !public;
 	if (public && e->fork_soon)
 		fork_world(e);
 	return !world.full;
@@ -207,6 +214,7 @@ static void unanswered(void *ctx, struct om_agent_peer *peer)
 }
 
 static const struct om_agent_ops ops = {
+	.reach = reach,
 	.send_peer = send_peer,
 	.send_source = send_source,
 	.install = install,
@@ -230,13 +238,13 @@ void world_start(int n)
 	om_agent_init(&e->agent, &ops, e);
 	memset(e->agent.host.pair.secret, 'a' + n, 32);
 	om_hs_host_init(&e->agent.host);
-	memcpy(e->agent.latest, e->own, OM_HS_TIME);
+	om_agent_set_own_time(&e->agent, e->own);
 	memset(other.pair.secret, 'a' + !n, 32);
 	om_hs_host_init(&other);
 	peer = om_agent_add(&e->agent, 1, other.pair.public);
 	memset(peer->hs.psk, 5, 32);
 	peer->kem = e->kem;
-	memcpy(peer->latest, e->remembered, OM_HS_TIME);
+	om_agent_set_time(&e->agent, peer, world.now, e->remembered);
 }
 
 void world_move(int n, uint16_t port)
@@ -273,6 +281,7 @@ void world_tear_down(void)
 void world_tell(struct world_end *e, enum om_agent_event event, uint32_t id)
 {
 	om_agent_tell(&e->agent, world.now, 1, event, id);
+	om_agent_run(&e->agent, world.now);
 }
 
 /* A record from the other end under this key: may be opened here */

@@ -41,6 +41,7 @@ struct world_end {
 	bool busy;			/* its kernel wants cookies */
 	unsigned int cookies;		/* that it gave */
 	unsigned int writes;		/* of a peer's time to disk */
+	unsigned int own_writes;	/* of its own time */
 	struct {
 		uint32_t id;
 		uint64_t at;
