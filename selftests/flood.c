@@ -6,13 +6,15 @@
  *
  * FILE holds UDP payloads, each behind its length in two bytes, big-endian; they are sent
  * in turn. SOURCE is ADDR:PORT, or "random" for addresses in 10.0.0.0/8 and ports that
- * change with each datagram. IPv4 only. Prints how many were sent.
+ * change with each datagram, by SEED in the environment. IPv4 only. Ends early by SIGTERM.
+ * Prints how many were sent, and how many a second.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <err.h>
 #include <netinet/ip.h>
 #include <netinet/udp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,13 @@ struct packet {
 static struct packet packet[BATCH];
 static struct iovec iov[BATCH];
 static struct mmsghdr msg[BATCH];
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	stopped = signal;
+}
 
 static uint8_t *load(const char *path, size_t *len)
 {
@@ -60,7 +69,8 @@ static double now(void)
 int main(int argc, char **argv)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET }, from = { 0 };
-	double rate, begun, end, at;
+	double rate, began, begun, end, at;
+	const char *seed = getenv("SEED");
 	size_t len, off = 0;
 	long sent = 0;
 	uint8_t *mem;
@@ -83,9 +93,12 @@ int main(int argc, char **argv)
 	fd = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
 	if (fd < 0)
 		err(1, "socket");
-	begun = now();
+	if (seed)
+		srandom((unsigned int)strtoul(seed, NULL, 10));
+	signal(SIGTERM, stop);
+	began = begun = now();
 	end = begun + atof(argv[5]);
-	while ((at = now()) < end) {
+	while (!stopped && (at = now()) < end) {
 		long due = (long)((at - begun) * rate) - sent;
 		int n = 0;
 
@@ -131,6 +144,6 @@ int main(int argc, char **argv)
 		if ((long)((now() - begun) * rate) - sent > (long)rate / 10)
 			begun = now() - (double)sent / rate;
 	}
-	printf("%ld\n", sent);
+	printf("%ld %.0f\n", sent, (double)sent / (now() - began));
 	return 0;
 }

@@ -4,22 +4,28 @@
 
 usage: hostile_flood.py make PROTOCOL KIND PUBLIC-KEY FILE [PCAP]
        hostile_flood.py omerta PID COUNT TIMEOUT
-       hostile_flood.py wireguard DEV PEER SETTINGS ADDRESS COUNT TIMEOUT
+       hostile_flood.py wireguard DEV PEER SETTINGS ADDRESS COUNT TIMEOUT [PORT]
        hostile_flood.py pings ADDRESS INTERVAL
+       hostile_flood.py wait
        hostile_flood.py cpu COMMAND...
 
 make writes payloads of a KIND for flood.c: junk (4 bytes), macs (right length, wrong
 macs), mac1 (right length and mac1), large (mac1 of ML-KEM's mode), replay (the
-initiations in PCAP). PROTOCOL is omerta or wireguard. omerta has the agent PID make new
+initiations in PCAP), where SEED in the environment decides what is random. PROTOCOL is
+omerta or wireguard. omerta has the agent PID make new
 keys, one after the other, by SIGUSR1, and prints in milliseconds how long each took until
 a record under it had arrived. wireguard does the same with a peer that is made anew, and
-the first ping through it. Who takes longer than TIMEOUT seconds is printed as that.
-pings prints how many were sent and lost, and the longest time, once it gets SIGTERM. cpu
-prints the seconds that all CPUs were busy while the command ran.
+the first ping through it; with PORT the host moves to that port before, and to the next
+one each time. Who takes longer than TIMEOUT seconds is printed as that.
+pings prints how many were sent, lost and answered with other content, and the longest time,
+once it gets SIGTERM. wait has a real-time process sleep for 2 ms again and again on each
+CPU, and prints how late the latest was, in milliseconds, once it gets SIGTERM: no softirq
+took longer. cpu prints the seconds that all CPUs were busy while the command ran.
 """
 import base64
 import hashlib
 import os
+import random
 import select
 import signal
 import socket
@@ -72,7 +78,8 @@ def make(protocol, kind, public, path, pcap=None):
         made = list(payloads(pcap, lambda p: p[:len(head)] == head and len(p) == length))
         assert made, "no initiations in the capture"
     else:
-        made = [(head + os.urandom(length))[:length - 16] + bytes(16) for _ in range(MANY)]
+        chosen = random.Random(os.environ.get("SEED"))
+        made = [(head + chosen.randbytes(length))[:length - 16] + bytes(16) for _ in range(MANY)]
         if kind != "macs":
             made = [finish(one) for one in made]
     with open(path, "wb") as file:
@@ -112,8 +119,10 @@ def run_omerta(pid, count, timeout):
         time.sleep(0.05)
 
 
-def run_wireguard(dev, peer, settings, address, count, timeout):
-    for _ in range(int(count)):
+def run_wireguard(dev, peer, settings, address, count, timeout, port=None):
+    for i in range(int(count)):
+        if port:
+            subprocess.run(["wg", "set", dev, "listen-port", str(int(port) + i)], check=True)
         subprocess.run(["wg", "set", dev, "peer", peer, "remove"], check=True)
         subprocess.run(["wg", "set", dev, "peer", peer, *settings.split()], check=True)
         begun = time.monotonic()
@@ -130,7 +139,7 @@ def run_pings(address, interval):
     """One every so often; an answer is awaited for up to ten seconds after the end."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     sock.connect((address, 0))
-    name, sent, got, longest, stop = os.getpid() & 0xffff, {}, 0, 0.0, []
+    name, sent, got, wrong, longest, stop = os.getpid() & 0xffff, {}, 0, 0, 0.0, []
     signal.signal(signal.SIGTERM, lambda *_: stop.append(time.monotonic()))
     due, number = time.monotonic(), 0
     while True:
@@ -138,10 +147,10 @@ def run_pings(address, interval):
         if stop and (not sent or at > stop[0] + 10):
             break
         if not stop and at >= due:
-            body = struct.pack("!BBHHHI", 8, 0, 0, name, number & 0xffff, number)
-            total = sum(struct.unpack("!6H", body))
-            total = (total >> 16) + (total & 0xffff)
-            total += total >> 16
+            body = struct.pack("!BBHHHI", 8, 0, 0, name, number & 0xffff, number) + content(number)
+            total = sum(struct.unpack(f"!{len(body) // 2}H", body))
+            while total >> 16:
+                total = (total >> 16) + (total & 0xffff)
             sock.send(body[:2] + struct.pack("!H", ~total & 0xffff) + body[4:])
             sent[number] = at
             number += 1
@@ -150,11 +159,48 @@ def run_pings(address, interval):
         if not select.select([sock], [], [], left)[0]:
             continue
         data = sock.recv(2000)
-        kind, _, _, who, _, which = struct.unpack_from("!BBHHHI", data, (data[0] & 15) * 4)
+        data = data[(data[0] & 15) * 4:]
+        kind, _, _, who, _, which = struct.unpack_from("!BBHHHI", data)
         if kind == 0 and who == name and which in sent:
             longest = max(longest, time.monotonic() - sent.pop(which))
+            wrong += data[12:] != content(which)
             got += 1
-    print(number, number - got, round(longest * 1000), flush=True)
+    print(number, number - got, wrong, round(longest * 1000), flush=True)
+
+
+def content(number):
+    return random.Random(number).randbytes(52)
+
+
+def lateness(cpu, report):
+    """Of sleeps on a CPU, until SIGTERM"""
+    stop, latest = [], 0.0
+    signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
+    os.sched_setaffinity(0, [cpu])
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(99))
+    while not stop:
+        due = time.monotonic() + 0.002
+        time.sleep(0.002)
+        latest = max(latest, time.monotonic() - due)
+    os.write(report, struct.pack("d", latest))
+    os._exit(0)
+
+
+def run_wait():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    reader, writer = os.pipe()
+    children = []
+    for cpu in os.sched_getaffinity(0):
+        child = os.fork()
+        if not child:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+            lateness(cpu, writer)
+        children.append(child)
+    print("begins", flush=True)
+    signal.sigwait([signal.SIGTERM])
+    for child in children:
+        os.kill(child, signal.SIGTERM)
+    print(round(1000 * max(struct.unpack("d", os.read(reader, 8))[0] for _ in children), 1))
 
 
 def busy():
@@ -172,4 +218,4 @@ def run_cpu(*command):
 
 if __name__ == "__main__":
     {"make": make, "omerta": run_omerta, "wireguard": run_wireguard, "pings": run_pings,
-     "cpu": run_cpu}[sys.argv[1]](*sys.argv[2:])
+     "wait": run_wait, "cpu": run_cpu}[sys.argv[1]](*sys.argv[2:])

@@ -5,20 +5,22 @@
 # lost or changed. Needs root, and in practice a guest: the module is unloaded and loaded
 # again. Each test prints its figures.
 #
-# usage: [TIME=SECONDS] [SEED=NUMBER] [FORM=short|normal|all] hostile_local.sh [TEST...]
+# usage: [TIME=SECONDS] [SEED=NUMBER] [FORM=short|normal|all|debug] hostile_local.sh [TEST...]
 #
 # TIME is what the random parts take, all together. FORM is how many keys and tenants there
-# are: 10^4 and 20, 10^5 and 500, or 10^6 and 10^5.
+# are: 10^4 and 20, 10^5 and 500, 10^6 and 10^5, or for an emulated machine with a debug
+# kernel 2000 and 5.
 # shellcheck disable=SC2317,SC2119 # the tests are called by name
 set -u
 cd "$(dirname "$0")" || exit 1
-# shellcheck source=lib_agent.sh
-. ./lib_agent.sh
+# shellcheck source=lib_hostile.sh
+. ./lib_hostile.sh
 # shellcheck source=lib_hogs.sh
 . ./lib_hogs.sh
 
 FORM=${FORM:-normal} SEED=${SEED:-$SRANDOM}
 case $FORM in
+debug) KEYS=2000 TENANTS=5 TIME=${TIME:-60} ;;
 short) KEYS=10000 TENANTS=20 TIME=${TIME:-15} ;;
 normal) KEYS=100000 TENANTS=500 TIME=${TIME:-120} ;;
 # A namespace takes 80 ms in User-mode Linux.
@@ -38,16 +40,18 @@ begin_witness() {
 	bg a ./hostile_local.py witness 10.9.0.2 >"$DIR/witness"
 	WITNESS=$!
 	await grep -q begins "$DIR/witness"
+	begin_watch
 }
 
 # end_witness TRIED [TEXT]: prints the figures; nothing was lost or changed.
 end_witness() {
-	local sent wrong lost
+	local sent wrong lost watched
 
+	watched=$(watched)
 	kill "$WITNESS"
 	wait "$WITNESS"
 	read -r sent wrong lost < <(tail -n 1 "$DIR/witness")
-	echo "# figures: tried $1, wrong $wrong, lost $lost, of $sent beside it${2:+, $2}" >&9
+	echo "# figures: tried $1, wrong $wrong, lost $lost, of $sent beside it${2:+, $2}; $watched" >&9
 	((sent > 100))
 	is '0 0' echo "$wrong $lost"
 	pings a 10.9.0.2
@@ -83,11 +87,6 @@ settings() {
 		else . end)'
 }
 
-# own_lines: of the kernel's log that are the module's
-own_lines() {
-	dmesg | grep -c omerta || true
-}
-
 # slab_kb: memory that remembers used secrets
 slab_kb() {
 	local slab=/sys/kernel/slab/omerta_fingerprint
@@ -98,11 +97,6 @@ slab_kb() {
 # entries_kb: memory of 4096 used secrets; two tables of them are no larger
 entries_kb() {
 	echo $((4096 * $(<"/sys/kernel/slab/omerta_fingerprint/slab_size") / 1024))
-}
-
-# meminfo NAME: KiB
-meminfo() {
-	awk -v "name=$1:" '$1 == name { print $2 }' /proc/meminfo
 }
 
 # Requests of any kind reach no more than who sends them may change.
@@ -143,58 +137,26 @@ tunnel_with_c() {
 	FROM_C=$DIR/omr0-c-a.1 ID_C=$((1 * 4096 + 3 * 256 + 1))
 }
 
-# udp_errors: datagrams that UDP itself dropped in a
-udp_errors() {
-	on a nstat -asz UdpInErrors | awk '$1 == "UdpInErrors" { print $2 }'
-}
-
-# link_losses: what c's link to a lost
-link_losses() {
-	echo $(($(on c cat /sys/class/net/to_a/statistics/tx_dropped) +
-		$(on a cat /sys/class/net/to_c/statistics/rx_dropped)))
-}
-
-# rx_sum COUNTER...: of a's drops
-rx_sum() {
-	local sum=0 name stats
-
-	stats=$(on a omertactl -j stats omr0)
-	for name; do
-		sum=$((sum + $(member "$stats" "rx-drop-$name")))
-	done
-	echo "$sum"
-}
-
-# Counters of datagrams; the others count inner packets of records that were accepted.
-DATAGRAM_DROPS=(malformed type control key-unknown key-expired auth replay nomem
-	control-limit control-full control-invalid control-cookie control-replay control-unasked)
-
-# counted: datagrams from c in all counters of a, but those that a reader has
-counted() {
-	echo $(($(rx_sum "${DATAGRAM_DROPS[@]}") + $(udp_errors) + $(peer_stat a c rx-records)))
-}
-
 # Each datagram that c sent is in exactly one counter, and no mutation is accepted.
 test_datagrams() {
-	local reader sent genuine read key counter
+	local sent genuine lost key counter lines
 
 	tunnel_with_c
 	key=$(omertactl genkey | omertactl pubkey)
-	bg a ./hostile_local.py reader "$key" >"$DIR/reader"
-	reader=$!
-	await grep -qx ok "$DIR/reader"
+	begin_reader a "$key"
+	lines=$(own_lines)
 	begin_witness
 	begin sent c ./hostile_local.py datagrams "$PART" "$SEED" 198.51.100.1 "$PORT" "$FROM_C" \
 		"$ID_C" "$key"
 	join
 	read -r sent genuine <"$DIR/sent"
 	await is "$genuine" peer_stat a c rx-records
-	kill "$reader"
-	wait "$reader"
-	read=$(tail -n 1 "$DIR/reader")
-	end_witness "$sent" "datagrams in no counter: $((sent - read - $(link_losses) - $(counted))), \
-accepted $genuine, handed to the reader $read, dropped by UDP $(udp_errors), by the link $(link_losses)"
-	is "$sent" echo $((read + $(link_losses) + $(counted)))
+	end_reader
+	lost=$(link_losses c a)
+	end_witness "$sent" "datagrams in no counter: $((sent - READ - lost - genuine - $(drops a))), \
+accepted $genuine, handed to the reader $READ, dropped $(drops a), lost by the link $lost"
+	is "$sent" echo $((READ + lost + genuine + $(drops a)))
+	is "$lines" own_lines
 	# All of these were met.
 	for counter in malformed type key-unknown auth replay control-invalid control-cookie \
 		control-replay control-limit; do

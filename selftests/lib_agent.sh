@@ -41,6 +41,11 @@ stop() {
 	wait "${AGENT[$1]}"
 }
 
+# cpu_ms NS: what its agent has used
+cpu_ms() {
+	awk '{ print ($14 + $15) * 10 }' "/proc/${AGENT[$1]}/stat"
+}
+
 # memory_kb NS: what its agent has
 memory_kb() {
 	awk '/^VmRSS:/ { print $2 }' "/proc/${AGENT[$1]}/status"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # All tests that need a running kernel, in the guest. Prints one KTAP stream.
 #
-# usage: run_all.sh [core|netns|keys|agent|others]	some of each kind, or a part of all
+# usage: run_all.sh [SET]	core, some of each kind; netns, keys, agent or others, which are
+#				all together; campaign, attacks at rates for a debug kernel
 set -u
 
 cd "$(dirname "$0")" || exit 1
@@ -28,6 +29,10 @@ core)
 	)
 	;;
 netns | keys | agent) tests=("$1.sh") ;;
+campaign)
+	export FORM=debug
+	tests=(hostile_local.sh hostile.sh)
+	;;
 others) mapfile -t tests < <(printf '%s\n' "${tests[@]}" | grep -vxE '(netns|keys|agent)\.sh') ;;
 *) echo "Bail out! no set '$1'"; exit 1 ;;
 esac

@@ -57,6 +57,7 @@ stage_tools() {
 	cp "$TOP_DIR"/tools/omertactl/systemd/*.service "$stage/usr/lib/systemd/system"
 	cp "$TOP_DIR/tools/omertactl/systemd/sysusers.conf" "$stage/usr/lib/sysusers.d/omerta.conf"
 	cp -a "$TOP_DIR/selftests" "$stage/root/selftests"
+	[[ $ARCH != amd64 ]] || cc -O2 -o "$stage/root/selftests/flood" "$TOP_DIR/selftests/flood.c"
 	cp "$VM_DIR/init" "$stage/init"
 	chmod 755 "$stage/init"
 	[[ -z ${OVERLAY:-} ]] || cp -a "$OVERLAY" "$stage/root/.vm"

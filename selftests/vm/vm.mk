@@ -41,7 +41,7 @@ matrix:
 
 # A kernel that looks after itself, in parts: an emulated x86 keeps one CPU busy
 check-debug:
-	@GUEST_ONLY=yes CELLS="$(addprefix debug-amd64:,others agent netns keys)" \
+	@GUEST_ONLY=yes CELLS="$(addprefix debug-amd64:,others agent netns keys campaign)" \
 		TIMEOUT=7200 JOBS=$(or $(JOBS),2) selftests/vm/check.sh
 
 # A kernel that is a process, at the processor's own speed
