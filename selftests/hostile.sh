@@ -178,7 +178,7 @@ beside() {
 
 # one_flood KIND TARGET SOURCE RATE: with its figures, and judged
 one_flood() {
-	local wireguard='' pinger lost wrong pause n tried watched
+	local wireguard='' pinger lost wrong pause n tried
 
 	begin_watch
 	bg a ./hostile_flood.py pings 10.9.0.2 0.02 >"$DIR/pings"
@@ -186,7 +186,7 @@ one_flood() {
 	beside omerta "$@"
 	kill -TERM "$pinger"
 	wait "$pinger" || :
-	watched=$(watched)
+	end_watch
 	read -r n lost wrong pause <"$DIR/pings"
 	tried=$TRIED
 	set -- "$@" "$(median "${TOOK[@]}")" "$(longest "${TOOK[@]}")"
@@ -195,7 +195,7 @@ one_flood() {
 		wireguard=$(median "${TOOK[@]}")
 	fi
 	figures "$1 at $2 from $3, $4/s: tried $tried; new key $5 ms, longest $6, WireGuard" \
-		"${wireguard:--}; pings $n, wrong $wrong, lost $lost, longest $pause ms; $watched"
+		"${wireguard:--}; pings $n, wrong $wrong, lost $lost, longest $pause ms; $WATCHED"
 	is '0 0' echo "$wrong $lost"
 	less_than "$MEDIAN_MAX" echo "$5"
 	less_than "$LONGEST_MAX" echo "$6"

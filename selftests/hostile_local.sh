@@ -45,13 +45,13 @@ begin_witness() {
 
 # end_witness TRIED [TEXT]: prints the figures; nothing was lost or changed.
 end_witness() {
-	local sent wrong lost watched
+	local sent wrong lost
 
-	watched=$(watched)
+	end_watch
 	kill "$WITNESS"
 	wait "$WITNESS"
 	read -r sent wrong lost < <(tail -n 1 "$DIR/witness")
-	echo "# figures: tried $1, wrong $wrong, lost $lost, of $sent beside it${2:+, $2}; $watched" >&9
+	echo "# figures: tried $1, wrong $wrong, lost $lost, of $sent beside it${2:+, $2}; $WATCHED" >&9
 	((sent > 100))
 	is '0 0' echo "$wrong $lost"
 	pings a 10.9.0.2

@@ -62,7 +62,7 @@ agents_ms() {
 	echo "$sum"
 }
 
-# begin_watch, watched: the latter prints what became of memory and processors since
+# begin_watch, end_watch: the latter sets WATCHED to what became of memory and processors since
 begin_watch() {
 	./hostile_flood.py wait >"$DIR/wait" &
 	WATCH=$!
@@ -70,13 +70,13 @@ begin_watch() {
 	WATCH_MS=$(agents_ms) WATCH_FREE=$(meminfo MemAvailable)
 }
 
-watched() {
+end_watch() {
 	local ms free
 
 	ms=$(($(agents_ms) - WATCH_MS))
 	free=$(meminfo MemAvailable)
 	kill "$WATCH"
-	wait "$WATCH" || :
-	echo "memory left before $WATCH_FREE KiB, after $free; longest softirq below" \
-		"$(tail -n 1 "$DIR/wait") ms; CPU of agents $ms ms"
+	wait "$WATCH"
+	WATCHED="memory left before $WATCH_FREE KiB, after $free; longest softirq below \
+$(tail -n 1 "$DIR/wait") ms; CPU of agents $ms ms"
 }

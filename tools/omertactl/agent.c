@@ -339,6 +339,7 @@ static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
 	/* If the kernel does not take it, the tries go on. */
 	drop_sent(agent, peer);
 	peer->better_at = 0;
+	peer->vain = 0;
 	peer->last = false;
 	if (!install(agent, peer, peer->sent_id, true, peer->sent_epoch, &keys))
 		return;
@@ -431,12 +432,12 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 	if (!len)
 		return;
 	watch_cookies(agent, peer);
-	stop_trying(agent, peer);
-	peer->hold_until = now + OM_AGENT_HOLD_MS;
-	forget_offer(agent, peer);
 	/* Before the other end can use it */
 	if (!install(agent, peer, id, false, epoch, &keys))
 		return;
+	stop_trying(agent, peer);
+	peer->hold_until = now + OM_AGENT_HOLD_MS;
+	forget_offer(agent, peer);
 	peer->offered[OM_AGENT_OFFERED - 1] = (struct om_agent_offer){ id, mode };
 	agent->ops->send_source(agent->ctx, from, msg, len);
 }
@@ -469,13 +470,6 @@ static void answer_old(struct om_agent *agent, struct om_agent_peer *peer,
 		agent->ops->send_source(agent->ctx, from, msg, len);
 }
 
-/* A peer that has sent the last time can begin nothing more, and only a user can help. */
-static void see_spent(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
-{
-	if (is_last(peer->latest))
-		tell_time(agent, peer, OM_AGENT_TIME_SPENT, now);
-}
-
 static void read_initiation(struct om_agent *agent, uint64_t now,
 			    const struct om_agent_source *from, const uint8_t *msg,
 			    size_t len, struct om_hs *h)
@@ -484,7 +478,7 @@ static void read_initiation(struct om_agent *agent, uint64_t now,
 	struct om_hs_offer offer;
 
 	if (!om_hs_read_initiation(h, &agent->host, msg, len, &offer) ||
-	    !is_time(offer.time))
+	    is_last(offer.time))
 		return;
 	peer = om_agent_find_public(agent, offer.public);
 	if (!peer) {
@@ -504,7 +498,6 @@ static void read_initiation(struct om_agent *agent, uint64_t now,
 		return;
 	peer->take_from = now + OM_AGENT_GAP_MS;
 	memcpy(peer->latest, offer.time, OM_HS_TIME);
-	see_spent(agent, peer, now);
 	/* What is not remembered could be played again to whoever comes after us. */
 	if (!agent->ops->remember(agent->ctx, offer.public, offer.time))
 		return;
@@ -592,7 +585,9 @@ void om_agent_set_time(struct om_agent *agent, struct om_agent_peer *peer, uint6
 		       const uint8_t time[OM_HS_TIME])
 {
 	memcpy(peer->latest, time, OM_HS_TIME);
-	see_spent(agent, peer, now);
+	/* Older agents took it. Nothing comes after it, so only a user can help. */
+	if (is_last(time))
+		tell_time(agent, peer, OM_AGENT_TIME_SPENT, now);
 }
 
 void om_agent_forget_time(struct om_agent_peer *peer)
@@ -618,7 +613,9 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 			offer = &peer->offered[i];
 	if (event == OM_AGENT_KEY_CONFIRMED && offer) {
 		offer->local_id = 0;
-		peer->wanted = false;
+		/* An older one may be confirmed late, and seals nothing then. */
+		if (offer == &peer->offered[OM_AGENT_OFFERED - 1])
+			peer->wanted = false;
 		see_mode(agent, peer, offer->mode);
 	} else if (event != OM_AGENT_KEY_CONFIRMED && !(event == OM_AGENT_KEY_SOFT && offer)) {
 		/* An offer that grows old was never used. */

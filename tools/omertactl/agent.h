@@ -67,7 +67,7 @@ struct om_agent_key {
 enum om_agent_time {
 	OM_AGENT_TIME_RAISED,	/* the peer knows a later time of ours than our clock */
 	OM_AGENT_TIME_LAST,	/* ... than which no later one can be sent */
-	OM_AGENT_TIME_SPENT,	/* the peer has sent the last one */
+	OM_AGENT_TIME_SPENT,	/* the peer sent the last one to an older agent */
 	OM_AGENT_TIMES
 };
 

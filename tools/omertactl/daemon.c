@@ -234,7 +234,7 @@ static void tell_times(void *ctx, uint32_t peer_id, enum om_agent_time news)
 		break;
 	default:
 		om_err(&err, OM_OK,
-		       "peer %" PRIu32 " has sent the last time that there is, and can begin no more handshakes before omertactl times forget %s peer %" PRIu32,
+		       "peer %" PRIu32 " once sent the last time that there is, and can begin no handshake before omertactl times forget %s peer %" PRIu32,
 		       peer_id, d->ifname, peer_id);
 	}
 	om_complain(err.text);

@@ -186,6 +186,10 @@ static void adopt_keys(struct om_daemon *d, const struct om_state *state, uint64
 			.at = now - key->age,
 			.used_at = active ? now : 0,
 		});
+		/* The event may have been lost. */
+		if (active || key->state == OMERTA_KEY_STATE_RETIRED)
+			om_agent_tell(d->agent, now, a->id, OM_AGENT_KEY_CONFIRMED,
+				      key->local_id);
 		if (!active)
 			continue;
 		a->active = d->readings;
@@ -224,19 +228,31 @@ static void adopt_state(struct om_daemon *d, const struct om_state *state)
 	}
 }
 
-int om_peers_adopt(struct om_daemon *d)
+static void know_own_time(struct om_daemon *d)
 {
 	uint8_t time[OM_HS_TIME];
+
+	om_times_get(d->times, d->agent->host.pair.public, time);
+	om_agent_set_own_time(d->agent, time);
+}
+
+int om_peers_adopt(struct om_daemon *d)
+{
 	struct om_state state;
 	int rc = om_state_load(d->nl, d->ifname, OM_PEERS | OM_KEYS, &state,
 			       &d->err);
 
 	if (rc)
 		return rc;
-	om_times_get(d->times, d->agent->host.pair.public, time);
-	om_agent_set_own_time(d->agent, time);
+	know_own_time(d);
 	adopt_state(d, &state);
 	om_state_free(&state);
+	for (size_t i = 0; i < d->stale.n; i++) {
+		const struct om_stale_peer *p = OM_AT(&d->stale, struct om_stale_peer, i);
+
+		if (p->wanted)
+			om_agent_tell(d->agent, boot_ms(), p->id, OM_AGENT_KEY_NEEDED, 0);
+	}
 	d->stale.n = 0;
 	d->lost = false;
 	return OM_OK;
@@ -510,6 +526,7 @@ int om_peers_reload(struct om_daemon *d)
 		if (!set_host(d->agent, conf.host.private_key))
 			rc = om_err(&d->err, OM_USAGE,
 				    "\"%s\": not a private key", d->config);
+		know_own_time(d);
 		d->rebind = true;
 	}
 	om_config_free(&d->conf);

@@ -213,7 +213,7 @@ static int load(struct om_times *t, FILE *f, struct om_err *err)
 	size_t n;
 
 	while ((n = fread(line, 1, LINE, f)) == LINE) {
-		if (!line[LINE - 1] && fgetc(f) == EOF)
+		if (memchr(line, 0, LINE) && fgetc(f) == EOF)
 			break;
 		t->lines++;
 		if (!parse(t, line))

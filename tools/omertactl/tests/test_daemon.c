@@ -192,10 +192,12 @@ static void stale(struct om_daemon *d)
 	set_up(d, "stale.times");
 	add_peer(1, 7);
 	om_peers_adopt(d);
+	om_agent_tell(&agent, 1, 1, OM_AGENT_KEY_NEEDED, 0);
 	memset(fake_peer(fake_device("omr0"), 1)->public_key, 8, OM_NOISE_KEY);
 	fake_forget_log();
 	unit_ok(!om_peers_get(d, 1, &now) && !om_peers_tidy(d) && fake.reads == 2 &&
-		agent.peers == 1 && om_agent_find(&agent, 1)->hs.public[0] == 8,
+		agent.peers == 1 && om_agent_find(&agent, 1)->hs.public[0] == 8 &&
+		om_agent_find(&agent, 1)->wanted,
 		"daemon: a peer that was replaced", "%u reads", fake.reads);
 	add_peer(2, 9);
 	add_peer(3, 0);
@@ -211,11 +213,32 @@ static void stale(struct om_daemon *d)
 	unit_ok(!om_peers_tidy(d) && agent.peers == 1 && !om_agent_find(&agent, 2),
 		"daemon: one that is gone", "%zu", agent.peers);
 	add_peer(5, 5);
+	om_peers_look(d, 5, true);
 	memset(fake_peer(fake_device("omr0"), 1)->public_key, 6, OM_NOISE_KEY);
 	peer = om_agent_find(&agent, 1);
 	unit_ok(!om_peers_adopt(d) && agent.peers == 2 && peer &&
-		om_agent_find(&agent, 1)->hs.public[0] == 6, "daemon: all of them", "%zu",
-		agent.peers);
+		om_agent_find(&agent, 1)->hs.public[0] == 6 &&
+		!om_agent_find(&agent, 1)->wanted && om_agent_find(&agent, 5)->wanted,
+		"daemon: all of them", "%zu", agent.peers);
+	tear_down(d);
+}
+
+/* That the other end has used an offered key, it may tell while events are lost. */
+static void confirmed(struct om_daemon *d)
+{
+	struct om_agent_peer *peer;
+
+	set_up(d, "confirmed.times");
+	add_peer(1, 7);
+	om_peers_adopt(d);
+	peer = om_agent_find(&agent, 1);
+	for (int i = 0; i < OM_AGENT_OFFERED; i++)
+		peer->offered[i].local_id = (uint32_t)i + 1;
+	add_key(1, 1, OMERTA_KEY_STATE_INSTALLED, 5);
+	add_key(1, 2, OMERTA_KEY_STATE_ACTIVE, 5);
+	unit_ok(!om_peers_adopt(d) && peer->offered[0].local_id == 1 &&
+		!peer->offered[1].local_id, "daemon: an offer that is in use", "%u %u",
+		peer->offered[0].local_id, peer->offered[1].local_id);
 	tear_down(d);
 }
 
@@ -361,6 +384,7 @@ void test_daemon(void)
 	forget(&d);
 	full(&d);
 	stale(&d);
+	confirmed(&d);
 	scale(&d);
 	rebound(&d);
 	new_key(&d);

@@ -62,6 +62,14 @@ static void rewrite(const char *more, size_t len)
 	unit_file("times", text, n + len, 0600);
 }
 
+static void append(const char *more)
+{
+	FILE *f = fopen(unit_path("times"), "ae");
+
+	if (!f || fputs(more, f) < 0 || fclose(f))
+		abort();
+}
+
 static void keeps(void)
 {
 	struct om_times *t = open_it(), *second;
@@ -92,6 +100,13 @@ static void broken(void)
 			"times: a line that was cut off is left out", "%s", err.text);
 		om_times_close(t);
 	}
+	/* A line may be in two blocks, of which the second was written. */
+	rewrite("AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= 0000", 69);
+	append("\n");
+	t = open_it();
+	unit_ok(t && get(t, key_b) == 7 && size() == 140,
+		"times: be it at its beginning", "%s", err.text);
+	om_times_close(t);
 	rewrite("AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= 0000", 71);
 	t = open_it();
 	unit_ok(!t && CONTAINS(err.text, "line 3 is broken"),
