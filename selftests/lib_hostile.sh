@@ -77,6 +77,7 @@ end_watch() {
 	free=$(meminfo MemAvailable)
 	kill "$WATCH"
 	wait "$WATCH"
+	# shellcheck disable=SC2034 # as READ
 	WATCHED="memory left before $WATCH_FREE KiB, after $free; longest softirq below \
 $(tail -n 1 "$DIR/wait") ms; CPU of agents $ms ms"
 }
