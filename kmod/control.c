@@ -31,7 +31,7 @@
 #define BUSY_NS		NSEC_PER_SEC
 /* Initiations that may wait for the worker, as many as in-kernel WireGuard allows. */
 #define PENDING_MAX	4096
-/* So many of a device may wait whatever waits on others of its tenant. */
+/* Initiations of one device that may wait, whatever waits on the tenant's others */
 #define PENDING_OWN	64
 /* The worker checks this many before it lets others run. */
 #define PENDING_BATCH	64
@@ -302,7 +302,7 @@ static void send_cookie(struct omerta_tunnel *tun,
 	omerta_udp_send_to(tun, skb, &d->from);
 }
 
-/* A peer that is where it was has a limit of its own, whoever is in the same site. */
+/* A peer at its known endpoint has its own limit, whatever others in its site send. */
 static bool initiation_conforms(struct omerta_admission *adm,
 				const struct omerta_endpoint *from, u64 now)
 {

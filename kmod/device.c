@@ -564,7 +564,7 @@ static DECLARE_WORK(kill_work, kill_outlived);
 static int vm_notify(struct notifier_block *nb, unsigned long action,
 		     void *data)
 {
-	/* At once, whoever has the locks; this may be a hard interrupt. */
+	/* The epoch needs no lock. This may be a hard interrupt. */
 	atomic_inc(&omerta_keys_epoch);
 	queue_work(system_dfl_wq, &kill_work);
 	return NOTIFY_DONE;

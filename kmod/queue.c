@@ -378,8 +378,8 @@ void omerta_pool_destroy(struct omerta_pool *pool)
 int omerta_workers_load(void)
 {
 	/*
-	 * Queues wait for it, and memory perhaps for what is in the queues. Whoever
-	 * receives may be on the same CPU; by a higher priority we would leave him no time.
+	 * Queues wait for its works, and memory may wait for packets in queues. A receiver
+	 * may be on the same CPU, and a higher priority would leave it no time.
 	 */
 	omerta_workers = alloc_workqueue("omerta", WQ_CPU_INTENSIVE |
 					 WQ_MEM_RECLAIM | WQ_PERCPU, 0);

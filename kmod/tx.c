@@ -218,7 +218,7 @@ static void seal(struct omerta_tunnel *tun, struct omerta_jobs *jobs)
 			omerta_tunnel_split(tun, jobs->bytes, n));
 }
 
-/* What a packet that waits was charged with: its truesize may grow. */
+/* The charge of a packet that waits; its truesize may grow meanwhile. */
 static u32 *charge_of(struct sk_buff *skb)
 {
 	BUILD_BUG_ON(sizeof(u32) > sizeof(skb->cb));

@@ -55,7 +55,7 @@ bool omerta_udp_nested(const struct omerta_tunnel *tun,
 		       const struct omerta_path *path);
 void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 		     struct omerta_path *path, u32 size, unsigned int n);
-/* Whether a device has sockets; else what is sent is dropped. Under RCU */
+/* Whether a device has sockets. Without them all that it sends is dropped. */
 static inline bool omerta_udp_is_open(const struct omerta_tunnel *tun)
 {
 	return rcu_access_pointer(tun->sk[OMERTA_V4]) ||

@@ -420,7 +420,7 @@ out:
 	rcu_read_unlock();
 }
 
-/* Whether IPv6 would cut a datagram as its route has learned from ICMP errors. */
+/* Whether IPv6 would fragment a datagram for what its route learned from errors. */
 static bool would_be_cut(const struct omerta_path *path, u32 len)
 {
 	return path->family == OMERTA_V6 &&

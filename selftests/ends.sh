@@ -110,7 +110,7 @@ test_balance() {
 }
 
 # pools: how many the kernel lists as the loopback device's, as it does ours, and KiB in them.
-# One that was destroyed may stay for a while, for packets that the kernel has yet to free.
+# A destroyed pool stays until the kernel has freed its last packet, and does not count.
 pools() {
 	python3 -c '
 import sys, nl

@@ -343,7 +343,7 @@ test_once_only_in_time() {
 	on a omertactl peer del omr0 peer b
 	make_peer a b
 	refused install_key a b
-	# Whatever is given back elsewhere: by handshakes, devices and user namespaces
+	# What handshakes, devices and user namespaces give back changes nothing.
 	on a omertactl link add omr1
 	on a omertactl peer add omr1 id 1
 	is '1000 ' on a ./hostile_local.py keys omr1 1000 handshake

@@ -652,7 +652,7 @@ static void earlier_epoch(struct kunit *test)
 	epoch = atomic_read(&omerta_keys_epoch);
 	KUNIT_EXPECT_EQ(test, install(3, OMERTA_ACTIVATION_NOW), 0);
 	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
-	/* Who kills the outlived ones may be late. */
+	/* The outlived keys may be killed late. */
 	omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK, true);
 	KUNIT_EXPECT_EQ(test, key_of(test, 2)->state, OMERTA_KEY_STATE_DEAD);
 	KUNIT_EXPECT_TRUE(test, seal(100, &counter));

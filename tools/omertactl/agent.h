@@ -35,7 +35,7 @@
  * are answers to old ones.
  */
 #define OM_AGENT_GAP_MS		20
-/* What is remembered of our own times is so much later, to be written less often. */
+/* Our time on disk is up to so many seconds ahead, so that it is written seldom. */
 #define OM_AGENT_AHEAD_S	10
 /* So many peers have their turn, then the caller may have other things to do. */
 #define OM_AGENT_TURN		16
