@@ -37,7 +37,7 @@
 #define OM_AGENT_GAP_MS		20
 /* Our time on disk is up to so many seconds ahead, so that it is written seldom. */
 #define OM_AGENT_AHEAD_S	10
-/* So many peers have their turn, then the caller may have other things to do. */
+/* Peers that om_agent_run() handles before the caller has a turn */
 #define OM_AGENT_TURN		16
 /* At most so many used key ids are remembered. */
 #define OM_AGENT_IDS		65536

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* What may wait to be read. While an eighth does, the kernel sends cookies. */
+/* Room for unread datagrams. The kernel sends cookies once an eighth of it is full. */
 #define BUFFER		(1 << 16)
 
 /* Datagrams come at any time, also between a request and its answer. */
