@@ -418,6 +418,8 @@ test_slow_reader() {
 	on b ip addr add 10.77.0.1/32 dev lo
 	strangers b 1000 1000 10.77.0.1
 	await more_than 100 dev_stat a rx-drop-control-full
+	# Behind them all in the socket
+	pings a 10.9.0.2
 	before=$(dev_stat a rx-drop-control-full)
 	is ok tell b send 192.0.2.1 51900 "${MAGIC}2f"
 	pings a 10.9.0.2

@@ -56,8 +56,12 @@ hogs() {
 	done
 }
 
+# CPUs keep up to tens of MiB of free pages that are not in MemFree.
 mem_free() {
-	awk '/^MemFree/ { print $2 }' /proc/meminfo
+	awk '/^MemFree/ { kib = $2 }
+		/^KernelPageSize/ && !page { page = $2 }
+		/^ +count:/ { kib += $2 * page }
+		END { print kib }' /proc/meminfo /proc/self/smaps /proc/zoneinfo
 }
 
 # mem_used BEFORE: KiB since then
