@@ -19,8 +19,9 @@ hostile_local.py datagrams SECONDS SEED ADDRESS PORT KEY-FILE KEY-ID PUBLIC-KEY
     how many of them were genuine records.
 hostile_local.py keys DEVICE COUNT [handshake]
     Installs and deletes keys of peer 1. Prints how many were taken, and the last refusal.
-hostile_local.py tenants COUNT KEYS
-    Does this in COUNT user namespaces, one after the other, with KEYS keys in each.
+hostile_local.py tenants COUNT KEYS [DEPTH]
+    Does this in COUNT user namespaces, one after the other, with KEYS keys in each. Each
+    process makes DEPTH of them, one within the other.
 hostile_local.py bursts SECONDS SEED ADDRESS PORT KEY-FILE KEY-ID
     Sends super-packets of two good records among forged ones, and records of as many
     packets as fit. Prints how many datagrams it sent, and how many of them were good.
@@ -464,10 +465,6 @@ def run_keys(dev, count, kind=""):
     print(*Installer().many(dev, int(count), kind == "handshake"))
 
 
-# User namespaces nest in 32 levels.
-NESTED = 30
-
-
 def one_tenant(keys):
     libc, uid, gid = ctypes.CDLL(None, use_errno=True), os.getuid(), os.getgid()
     if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET):
@@ -488,18 +485,16 @@ def meminfo(name):
         return int(re.search(rf"^{name}: +(\d+)", file.read(), re.M)[1])
 
 
-def run_tenants(count, keys):
-    total, last = 0, ""
-    # Each in a user namespace within the one before, as a process is what takes most of the
-    # time in User-mode Linux.
-    for left in range(int(count), 0, -NESTED):
+def run_tenants(count, keys, depth=1):
+    total, last, depth = 0, "", int(depth)
+    for left in range(int(count), 0, -depth):
         # The kernel ends namespaces more slowly than it makes them.
         while meminfo("MemAvailable") < meminfo("MemTotal") / 2:
             time.sleep(0.1)
         out, into = os.pipe()
         child = os.fork()
         if not child:
-            done = [one_tenant(int(keys)) for _ in range(min(left, NESTED))]
+            done = [one_tenant(int(keys)) for _ in range(min(left, depth))]
             os.write(into, f"{sum(one[0] for one in done)} {done[-1][1]}".encode())
             os._exit(0)
         os.close(into)
