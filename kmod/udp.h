@@ -23,6 +23,7 @@
  * @ecn: ECN bits of the outer header; the caller's
  * @df: not to be fragmented; the caller's, unless the route says no
  * @told_mtu: MTU that an authentic ICMP error told of, 0 if there was none
+ * @cut: routers may fragment what fits @told_mtu, as they take less
  * @learned: over IPv6, what the route has learned from errors counts
  */
 struct omerta_path {
@@ -32,6 +33,7 @@ struct omerta_path {
 	struct omerta_endpoint to;
 	u8 ecn;
 	bool df;
+	bool cut;
 	bool learned;
 	u32 told_mtu;
 };

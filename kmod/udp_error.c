@@ -32,8 +32,7 @@ static u32 told_mtu(const struct sock *sk, const struct sk_buff *skb)
 
 		if (icmp->type == ICMP_DEST_UNREACH && icmp->code == ICMP_FRAG_NEEDED &&
 		    ntohs(icmp->un.frag.mtu) >= IPV4_MIN_MTU)
-			return max_t(u32, ntohs(icmp->un.frag.mtu),
-				     READ_ONCE(sock_net(sk)->ipv4.ip_rt_min_pmtu));
+			return ntohs(icmp->un.frag.mtu);
 	} else {
 		const struct icmp6hdr *icmp = (void *)(skb->data - sizeof(*icmp));
 

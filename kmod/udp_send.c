@@ -150,6 +150,24 @@ static int take_way(struct omerta_tunnel *tun, struct sk_buff *skb,
 	return 0;
 }
 
+/*
+ * As the kernel does, keep to no less than net.ipv4.route.min_pmtu: routers that take less
+ * are to cut what they get.
+ */
+static void floor_told_mtu(const struct sock *sk, struct omerta_path *path)
+{
+	u32 least;
+
+	path->cut = false;
+	if (likely(!path->told_mtu) || path->family != OMERTA_V4)
+		return;
+	least = READ_ONCE(sock_net(sk)->ipv4.ip_rt_min_pmtu);
+	if (path->told_mtu >= least)
+		return;
+	path->told_mtu = least;
+	path->cut = true;
+}
+
 /* Our address of old may be gone: let the next record find another. */
 static void forget_source(struct omerta_endpoint *ep,
 			  const struct omerta_endpoint *to)
@@ -188,6 +206,7 @@ int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
 	spin_unlock_bh(&peer->endpoint_lock);
 	if (IS_ERR(sk))
 		return PTR_ERR(sk);
+	floor_told_mtu(sk, path);
 	/* IPv6's routers cut nothing. */
 	path->learned = path->told_mtu || READ_ONCE(peer->tun->df) != OMERTA_DF_UNSET;
 	return take_way(peer->tun, skb, sk, path);
@@ -409,7 +428,7 @@ void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 		udp_tunnel_xmit_skb(dst_rtable(path->dst), sk, skb, to->src4,
 				    to->addr4, path->ecn,
 				    ip4_dst_hoplimit(path->dst),
-				    path->df ? htons(IP_DF) : 0,
+				    path->df && !path->cut ? htons(IP_DF) : 0,
 				    path->sport, to->port, false, false, 0);
 	else
 		udp_tunnel6_xmit_skb(path->dst, sk, skb, NULL, &to->src6,
