@@ -67,29 +67,35 @@ static struct page *content_pages(unsigned int len)
 }
 
 /**
- * omerta_buf_refer() - have a packet refer to content of another
- * @skb: the packet
+ * omerta_buf_kept() - what a packet keeps from being freed that refers to some content
  * @data: the content, in fragments of a packet from omerta_buf_alloc()
- * @len: its length
+ *
+ * Return: bytes of the block that it lies in.
+ */
+u32 omerta_buf_kept(const u8 *data)
+{
+	return page_size(virt_to_head_page(data));
+}
+
+/**
+ * omerta_buf_refer() - have a packet refer to content of another
+ * @skb: the packet; charged with all that it keeps from being freed
+ * @data: the content, in fragments of a packet from omerta_buf_alloc()
+ * @len: its length, all in one block
  *
  * Context: BH off.
  */
 void omerta_buf_refer(struct sk_buff *skb, const u8 *data, u32 len)
 {
 	struct page *page = virt_to_head_page(data);
-	u32 off = data - (u8 *)page_address(page);
-	int n = skb_shinfo(skb)->nr_frags;
 
-	if (n && skb_can_coalesce(skb, n, page, off)) {
-		skb_coalesce_rx_frag(skb, n - 1, len, len);
-		return;
-	}
 	if (OMERTA_HAVE_POOLS && compound_order(page) == BLOCK_ORDER)
 		page_pool_ref_page(page);
 	else
 		get_page(page);
 	skb_mark_for_recycle(skb);
-	skb_add_rx_frag(skb, n, page, off, len, len);
+	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page,
+			data - (u8 *)page_address(page), len, omerta_buf_kept(data));
 }
 
 static int add_blocks(struct sk_buff *skb, struct omerta_buf *buf, u32 total)
@@ -202,26 +208,25 @@ struct sk_buff *omerta_buf_alloc(struct omerta_buf *buf, unsigned int headroom,
 
 /**
  * omerta_buf_alloc_up() - make a packet of one piece that will go up the stack
- * @buf: gets where it is
- * @napi: who will hand it to the stack
  * @len: length of the piece
  *
- * It may wait in a socket for long: its head is not to keep a page that others
- * share, if it is a short one, which the kernel takes care of.
+ * It may wait in a socket for long, so its head is not a part of a page that others share,
+ * as napi_alloc_skb() would make it.
  *
- * Context: @napi.
- * Return: as omerta_buf_alloc(), linear.
+ * Context: BH off.
+ * Return: an skb with content not yet written, linear; or NULL.
  */
-struct sk_buff *omerta_buf_alloc_up(struct omerta_buf *buf,
-				    struct napi_struct *napi, u32 len)
+struct sk_buff *omerta_buf_alloc_up(u32 len)
 {
-	struct sk_buff *skb = napi_alloc_skb(napi, len);
+	const u32 headroom = NET_SKB_PAD + NET_IP_ALIGN;
+	struct sk_buff *skb;
 
+	skb = __alloc_skb(headroom + len, GFP_ATOMIC | __GFP_NOWARN,
+			  SKB_ALLOC_RX | SKB_ALLOC_NAPI, NUMA_NO_NODE);
 	if (!skb)
 		return NULL;
-	buf->len = len;
-	buf->per_block = 1;
-	buf->block[0] = skb_put(skb, len);
+	skb_reserve(skb, headroom);
+	skb_put(skb, len);
 	return skb;
 }
 

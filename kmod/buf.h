@@ -35,9 +35,9 @@ void omerta_buf_put(void);
 void omerta_buf_exit(void);
 void *omerta_buf_new(struct omerta_buf *buf, size_t size, u32 headroom, u32 len);
 void omerta_buf_free(void *mem, size_t size);
+u32 omerta_buf_kept(const u8 *data);
 void omerta_buf_refer(struct sk_buff *skb, const u8 *data, u32 len);
-struct sk_buff *omerta_buf_alloc_up(struct omerta_buf *buf,
-				    struct napi_struct *napi, u32 len);
+struct sk_buff *omerta_buf_alloc_up(u32 len);
 struct sk_buff *omerta_buf_alloc(struct omerta_buf *buf, unsigned int headroom,
 				 unsigned int n, u32 len, u32 last);
 

@@ -159,6 +159,7 @@ static int device_init(struct net_device *dev)
 	tun->control.source_rate = OMERTA_CONTROL_SOURCE_RATE;
 	tun->control.share = OMERTA_CONTROL_SHARE;
 	init_llist_head(&tun->rx_done);
+	INIT_LIST_HEAD(&tun->rx_ready);
 	skb_queue_head_init(&tun->rejects);
 	omerta_txq_init(tun, omerta_tx_help);
 	tun->drops = omerta_drops_alloc();

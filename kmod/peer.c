@@ -105,6 +105,7 @@ struct omerta_peer *omerta_peer_create(struct omerta_tunnel *tun, u32 id,
 	__skb_queue_head_init(&peer->stage);
 	INIT_LIST_HEAD(&peer->tx_fifo);
 	INIT_LIST_HEAD(&peer->rx_fifo);
+	INIT_LIST_HEAD(&peer->rx_ready);
 	INIT_WORK(&peer->tx_work, tx_work);
 	timer_setup(&peer->timer, timer, 0);
 	peer->tx_last = jiffies;

@@ -50,6 +50,7 @@
  * @flags: OMERTA_PEER_*
  * @tx_work: goes on sending where a CPU sent enough
  * @rx_fifo: bursts in the order of arrival; the device's NAPI only
+ * @rx_ready: member of the device's list if the first of them is open
  * @timer: for all that is due at some time
  * @keepalive: seconds between persistent keepalives, 0 for none
  * @tx_last: jiffies of the last record sent
@@ -99,6 +100,7 @@ struct omerta_peer {
 	unsigned long flags;
 	struct work_struct tx_work;
 	struct list_head rx_fifo;
+	struct list_head rx_ready;
 	struct timer_list timer;
 	u16 keepalive;
 	unsigned long tx_last;

@@ -65,10 +65,11 @@ void omerta_job_put(struct omerta_job *job)
  * a job, and ends within a grace period.
  *
  * Context: BH off, or process context.
+ * Return: the number of runs that were done here.
  */
-void omerta_job_work(struct omerta_job *job)
+unsigned int omerta_job_work(struct omerta_job *job)
 {
-	unsigned int run;
+	unsigned int run, n = 0;
 
 	for (;;) {
 		/* With PREEMPT_RT it may have to sleep. */
@@ -79,6 +80,7 @@ void omerta_job_work(struct omerta_job *job)
 		if (run < job->n_runs) {
 			job->run(job, run * job->n_items / job->n_runs,
 				 (run + 1) * job->n_items / job->n_runs);
+			n++;
 			/* Orders all that the runs wrote before @done reads it. */
 			if (atomic_dec_and_test(&job->left))
 				job->done(job);
@@ -87,7 +89,7 @@ void omerta_job_work(struct omerta_job *job)
 			preempt_enable();
 		rcu_read_unlock();
 		if (run >= job->n_runs)
-			return;
+			return n;
 	}
 }
 

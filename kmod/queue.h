@@ -78,7 +78,7 @@ struct omerta_pool {
 extern struct workqueue_struct *omerta_workers;
 
 void omerta_job_init(struct omerta_job *job, unsigned int n_items, u32 bytes);
-void omerta_job_work(struct omerta_job *job);
+unsigned int omerta_job_work(struct omerta_job *job);
 void omerta_job_put(struct omerta_job *job);
 
 void omerta_jobs_add(struct omerta_jobs *jobs, struct omerta_job *job);

@@ -3,8 +3,6 @@
  * The way in: socket -> parse -> open -> commit -> deliver.
  *
  * All but open runs in the device's NAPI, which so serialises the commit.
- * Records of a peer are committed in the order of their arrival, whichever
- * CPU opens them.
  */
 #include "rx.h"
 
@@ -19,14 +17,14 @@
 #include "txq.h"
 #include "udp.h"
 
-/* A host that accepted data answers within this time, if by nothing else. */
-#define ANSWER_TIME	(10 * HZ)
-/* Bursts that are not committed, for all peers of a device. */
+/* Bursts that are not delivered, for all peers of a device. */
 #define INFLIGHT_MAX	256
+/* Longer datagrams count as several. */
+#define UNIT_BYTES	2048
 /* Records for which, with all that goes with them, a page is enough. */
 #define ROOM_MAX \
 	((PAGE_SIZE - SKB_DATA_ALIGN(sizeof(struct omerta_rx_burst)) - \
-	  SKB_HEAD_ALIGN(NET_SKB_PAD + OMERTA_RX_PULL_LEN)) / \
+	  SKB_HEAD_ALIGN(0)) / \
 	 sizeof(struct omerta_rx_record))
 
 static struct omerta_rx_burst *burst_of(struct omerta_job *job)
@@ -52,25 +50,12 @@ static void open_run(struct omerta_job *job, unsigned int i, unsigned int end)
 		open_chunks(burst, burst->first + i, burst->first + end);
 }
 
-/* Give up all that a burst refers to, once nobody works on it any more. */
-static void release(struct omerta_rx_burst *burst)
-{
-	unsigned int i;
-
-	for (i = 0; i < burst->n; i++)
-		consume_skb(burst->rec[i].outer);
-	consume_skb(burst->inner);
-	omerta_key_put(burst->key);
-	omerta_peer_put(burst->peer);
-	burst->peer = NULL;
-}
-
 static void burst_free(struct omerta_job *job)
 {
 	struct omerta_rx_burst *burst = burst_of(job);
 
 	if (burst->peer)
-		release(burst);
+		omerta_rx_release(burst);
 	omerta_buf_free(burst, sizeof(*burst));
 }
 
@@ -84,150 +69,6 @@ static void open_done(struct omerta_job *job)
 	llist_add(&burst->done, &tun->rx_done);
 	napi_schedule(&tun->napi);
 	local_bh_enable();
-}
-
-/* What a fresh record does to its peer, whatever it carries. */
-static void note_record(struct omerta_rx_burst *burst, u32 plain_len,
-			bool activated)
-{
-	struct omerta_peer *peer = burst->peer;
-
-	if (unlikely(READ_ONCE(peer->confirm_left) &&
-		     rcu_access_pointer(peer->ring.active) == burst->key))
-		WRITE_ONCE(peer->confirm_left, 0);
-	if (unlikely(activated))
-		omerta_tx_flush(peer);
-	if (plain_len && !READ_ONCE(peer->answer_due)) {
-		WRITE_ONCE(peer->answer_at, jiffies + ANSWER_TIME);
-		WRITE_ONCE(peer->answer_due, true);
-		omerta_peer_due(peer, jiffies + ANSWER_TIME);
-	}
-}
-
-/* Judge an opened record: sets what it is dropped for, if so. */
-static enum omerta_fresh commit_record(struct omerta_rx_burst *burst,
-				       unsigned int i)
-{
-	const struct omerta_layout *l = omerta_rx_layout(burst, i);
-	struct omerta_rx_record *rec = &burst->rec[i];
-	enum omerta_fresh fresh;
-	bool activated;
-
-	if (unlikely(rec->why == OMERTA_DROP_RX_DROP_AUTH)) {
-		omerta_key_auth_failed(burst->key);
-		return OMERTA_FRESH_NOT;
-	}
-	if (unlikely(READ_ONCE(burst->peer->dead) ||
-		     !omerta_key_opens(burst->key))) {
-		rec->why = OMERTA_DROP_RX_DROP_KEY_EXPIRED;
-		return OMERTA_FRESH_NOT;
-	}
-	fresh = omerta_key_commit(burst->key, rec->counter, l->wire_len,
-				  &activated);
-	if (unlikely(fresh == OMERTA_FRESH_NOT)) {
-		rec->why = OMERTA_DROP_RX_DROP_REPLAY;
-		return OMERTA_FRESH_NOT;
-	}
-	note_record(burst, l->plain_len, activated);
-	return fresh;
-}
-
-/* What fresh records do to their peer together. */
-static void note_burst(struct omerta_rx_burst *burst, u32 records, u32 bytes,
-		       bool newest)
-{
-	struct omerta_peer *peer = burst->peer;
-
-	omerta_peer_stats_rx(peer->stats, 0, 0, records, bytes);
-	WRITE_ONCE(peer->rx_last, ktime_get_coarse_boottime_ns());
-	omerta_peer_heard(peer);
-	if (newest)
-		omerta_peer_move(peer, &burst->from);
-}
-
-/* The only record of a burst is through. */
-static void finish_single(struct omerta_rx_burst *burst)
-{
-	struct omerta_rx_record *rec = &burst->rec[0];
-
-	rec->at = burst->buf.block[0];
-	if (burst->bad)
-		rec->why = OMERTA_DROP_RX_DROP_AUTH;
-	else
-		omerta_rx_check(rec, &burst->last);
-}
-
-/* Judge the opened records and deliver what they carry. */
-static void commit(struct omerta_rx_burst *burst)
-{
-	struct omerta_tunnel *tun = burst->peer->tun;
-	u32 records = 0, bytes = 0;
-	bool newest = false;
-	unsigned int i;
-
-	if (burst->n == 1)
-		finish_single(burst);
-	for (i = 0; i < burst->n; i++) {
-		enum omerta_fresh fresh = commit_record(burst, i);
-
-		if (fresh != OMERTA_FRESH_NOT) {
-			records++;
-			bytes += omerta_rx_layout(burst, i)->wire_len;
-			newest |= fresh == OMERTA_FRESH_NEWEST;
-		}
-		if (unlikely(burst->rec[i].why != OMERTA_NO_DROP))
-			omerta_drop(tun->drops, NULL, burst->rec[i].why);
-	}
-	if (!records)
-		return;
-	note_burst(burst, records, bytes, newest);
-	omerta_rx_deliver(burst);
-}
-
-/* Commit, or only drop, what is opened at the head of a peer's fifo. */
-static void commit_opened(struct omerta_peer *peer, bool drop)
-{
-	struct omerta_rx_burst *burst, *tmp;
-
-	list_for_each_entry_safe(burst, tmp, &peer->rx_fifo, list) {
-		if (!burst->opened)
-			return;
-		list_del(&burst->list);
-		peer->tun->rx_inflight--;
-		if (!drop)
-			commit(burst);
-		/* Who was to help and does not come may refer to it for long. */
-		release(burst);
-		omerta_job_put(&burst->job);
-	}
-}
-
-/* Take back what other CPUs have opened; returns the number of bursts. */
-static int take_done(struct omerta_tunnel *tun, bool drop)
-{
-	struct llist_node *done = llist_del_all(&tun->rx_done);
-	struct omerta_rx_burst *burst, *tmp;
-	int n = 0;
-
-	/*
-	 * A burst stays at least until it is marked here. The peer stays to the
-	 * end of the RCU section, though its last reference may go before.
-	 */
-	done = llist_reverse_order(done);
-	llist_for_each_entry_safe(burst, tmp, done, done) {
-		burst->opened = true;
-		commit_opened(burst->peer, drop);
-		n++;
-	}
-	return n;
-}
-
-/* Open a burst here, and commit what can be. */
-static void open_here(struct omerta_rx_burst *burst)
-{
-	open_run(&burst->job, 0, burst->job.n_items);
-	burst->opened = true;
-	commit_opened(burst->peer, false);
 }
 
 /*
@@ -246,54 +87,66 @@ static unsigned int open_first(struct omerta_rx_burst *burst, unsigned int runs)
 
 /*
  * Open what has been received: a lone burst, if it is worth it, by several CPUs; of
- * several, each whole by one. Returns how many of @datagrams that is for each CPU.
+ * several, each whole by one. Returns how much of @units was done here.
  */
-static unsigned int open_jobs(struct omerta_tunnel *tun, unsigned int datagrams)
+static unsigned int open_jobs(struct omerta_tunnel *tun, unsigned int units)
 {
 	struct omerta_jobs *jobs = &tun->rx_jobs;
 	unsigned int runs = jobs->n, n = jobs->n;
+	u64 all = jobs->bytes, own = 0;
 	struct omerta_job *job;
 
+	if (!n)
+		return units;
 	if (n == 1)
 		runs = jobs->first->n_items;
-	if (n)
-		runs = omerta_tunnel_split(tun, jobs->bytes, runs);
+	runs = omerta_tunnel_split(tun, jobs->bytes, runs);
 	if (n == 1 && runs > 1)
 		runs = open_first(burst_of(jobs->first), runs);
 	omerta_pool_offer(&tun->pool, jobs, runs);
 	while ((job = omerta_jobs_pop(jobs))) {
 		if (runs > 1) {
-			omerta_job_work(job);
-			take_done(tun, false);
+			own += div_u64((u64)job->bytes * omerta_job_work(job),
+				       job->n_runs);
 		} else {
-			open_here(burst_of(job));
+			open_run(job, 0, job->n_items);
+			omerta_rx_opened(burst_of(job));
+			own += job->bytes;
 		}
 		omerta_job_put(job);
 	}
-	runs = clamp(runs, 1U, OMERTA_SHARES_MAX);
-	return DIV_ROUND_UP(datagrams, runs);
+	return DIV64_U64_ROUND_UP(units * own, all);
 }
 
 /* Drop a burst before it is opened. */
 static void drop_burst(struct omerta_tunnel *tun,
 		       struct omerta_rx_burst *burst, enum omerta_drop why)
 {
+	unsigned int i;
+
 	omerta_drop_many(tun->drops, NULL, why, burst->n);
+	for (i = 0; i < burst->n; i++)
+		if (burst->rec[i].outer)
+			*omerta_rx_why(burst->rec[i].outer) = why;
 	omerta_job_put(&burst->job);
 }
 
 /* Memory for the plaintexts. A lone packet goes up in it. */
-static bool make_room(struct omerta_tunnel *tun, struct omerta_rx_burst *burst)
+static bool make_room(struct omerta_rx_burst *burst)
 {
-	if (burst->n == 1 && burst->last.plain_len <= OMERTA_BUF_LINEAR_MAX)
-		burst->inner = omerta_buf_alloc_up(&burst->buf, &tun->napi,
-						   burst->last.plain_len);
-	else
-		burst->inner = omerta_buf_alloc(&burst->buf, NET_SKB_PAD,
-						burst->n,
-						burst->layout.plain_len,
-						burst->last.plain_len);
-	return burst->inner;
+	u32 len = burst->last.plain_len;
+
+	if (burst->n > 1 || len > OMERTA_BUF_LINEAR_MAX) {
+		burst->inner = omerta_buf_alloc(&burst->buf, 0, burst->n,
+						burst->layout.plain_len, len);
+		return burst->inner;
+	}
+	burst->inner = omerta_buf_alloc_up(len);
+	if (!burst->inner)
+		return false;
+	burst->buf.per_block = 1;
+	burst->buf.block[0] = burst->inner->data;
+	return true;
 }
 
 /* No more records come: have them opened with others, see open_jobs(). */
@@ -309,7 +162,7 @@ static void close_burst(struct omerta_tunnel *tun,
 		drop_burst(tun, burst, OMERTA_DROP_RX_DROP_KEY_EXPIRED);
 		return;
 	}
-	if (!make_room(tun, burst)) {
+	if (!make_room(burst)) {
 		drop_burst(tun, burst, OMERTA_DROP_RX_DROP_NOMEM);
 		return;
 	}
@@ -346,8 +199,7 @@ static struct omerta_rx_burst *begin_burst(struct omerta_tunnel *tun,
 	struct omerta_buf buf;
 
 	*why = OMERTA_DROP_RX_DROP_NOMEM;
-	burst = omerta_buf_new(&buf, struct_size(burst, rec, d->room),
-			       NET_SKB_PAD, OMERTA_RX_PULL_LEN);
+	burst = omerta_buf_new(&buf, struct_size(burst, rec, d->room), 0, 0);
 	if (!burst)
 		return NULL;
 	memset(burst, 0, sizeof(*burst));
@@ -525,13 +377,15 @@ static void receive_pieces(struct omerta_tunnel *tun,
 		for (; len; len -= n, data += n, done += n) {
 			n = min(len, size);
 			why = receive_record(tun, open, d, data, n);
-			if (unlikely(why != OMERTA_NO_DROP))
-				omerta_drop(tun->drops, NULL, why);
+			if (likely(why == OMERTA_NO_DROP))
+				continue;
+			omerta_drop(tun->drops, NULL, why);
+			*omerta_rx_why(d->skb) = why;
 		}
 	}
 }
 
-/* The datagrams that an skb stands for; returns their number, at least 1. */
+/* The datagrams that an skb stands for; returns how much work they are, at least 1. */
 static unsigned int receive(struct omerta_tunnel *tun,
 			    struct omerta_rx_burst **open, struct sk_buff *skb,
 			    bool more)
@@ -568,20 +422,22 @@ static unsigned int receive(struct omerta_tunnel *tun,
 		}
 		consume_skb(skb);
 	}
+	*omerta_rx_why(d.skb) = OMERTA_NO_DROP;
 	receive_pieces(tun, open, &d, size);
-	consume_skb(d.skb);
+	n = max(n, d.skb->len / UNIT_BYTES);
+	omerta_rx_free_outer(d.skb);
 	return n;
 }
 
-/* Whether what came in @n datagrams should be opened before more is taken. */
+/* Whether what came, so much work, should be opened before more is taken. */
 static bool enough(const struct omerta_tunnel *tun,
-		   const struct omerta_rx_burst *open, unsigned int n,
+		   const struct omerta_rx_burst *open, unsigned int units,
 		   unsigned int budget)
 {
 	/* What is dropped is nobody else's work. */
 	bool useless = !tun->rx_jobs.n && (!open || !open->n);
 
-	return n >= budget * (useless ? 1 : omerta_tunnel_shares(tun)) ||
+	return units >= budget * (useless ? 1 : omerta_tunnel_shares(tun)) ||
 	       tun->rx_inflight >= INFLIGHT_MAX ||
 	       omerta_tunnel_enough(tun, &tun->rx_jobs);
 }
@@ -590,56 +446,52 @@ static bool enough(const struct omerta_tunnel *tun,
  * omerta_rx_poll() - take what came in on the sockets and from other CPUs; see
  * what has left, and what could not
  * @napi: the device's
- * @budget: number of datagrams to handle at most; what several CPUs opened
- *	    together counts less
+ * @budget: how much to do at most: datagrams to open, of which one of some KiB counts as
+ *	    several, and as many packets to hand to the stack besides
  *
- * Return: number of them, @budget to be called again.
+ * Only what is opened here counts. A burst is opened whole, so the first bound may be passed
+ * by one.
+ *
+ * Return: how much was done, @budget to be called again.
  */
 int omerta_rx_poll(struct napi_struct *napi, int budget)
 {
 	struct omerta_tunnel *tun = container_of(napi, struct omerta_tunnel,
 						 napi);
+	int opened = 0, delivered, units = 0;
 	struct omerta_rx_burst *open = NULL;
 	struct sk_buff *skb;
-	unsigned int n = 0;
-	int work;
+	bool rejects;
 
 	omerta_txq_poll(tun);
 	rcu_read_lock();
-	omerta_tx_tell(tun);
-	work = take_done(tun, false);
+	rejects = omerta_tx_tell(tun);
+	omerta_rx_take_done(tun);
+	delivered = omerta_rx_deliver(tun, budget);
 	/*
 	 * If too many wait, some are with other CPUs: open_done() has us called
 	 * again, and meanwhile the socket's buffer is the limit.
 	 */
-	while (work < budget && tun->rx_inflight < INFLIGHT_MAX &&
-	       (skb = omerta_udp_recv(tun))) {
-		n += receive(tun, &open, skb, omerta_udp_more(tun));
-		if (enough(tun, open, n, budget - work)) {
-			work += open_jobs(tun, n);
-			n = 0;
+	while (opened < budget && delivered < budget &&
+	       tun->rx_inflight < INFLIGHT_MAX && (skb = omerta_udp_recv(tun))) {
+		units += receive(tun, &open, skb, omerta_udp_more(tun));
+		if (enough(tun, open, units, budget - opened)) {
+			opened += open_jobs(tun, units);
+			units = 0;
+			omerta_rx_take_done(tun);
+			delivered += omerta_rx_deliver(tun, budget - delivered);
 		}
 	}
 	if (open)
 		close_burst(tun, open);
-	work += open_jobs(tun, n);
+	opened += open_jobs(tun, units);
+	omerta_rx_take_done(tun);
+	if (delivered < budget)
+		delivered += omerta_rx_deliver(tun, budget - delivered);
 	rcu_read_unlock();
 
-	if (work >= budget)
+	if (opened >= budget || delivered >= budget || rejects)
 		return budget;
-	napi_complete_done(napi, work);
-	return work;
-}
-
-/**
- * omerta_rx_purge() - drop what has been opened but not committed
- * @tun: the device; its NAPI is disabled, its workers are idle
- *
- * Context: process context.
- */
-void omerta_rx_purge(struct omerta_tunnel *tun)
-{
-	rcu_read_lock();
-	take_done(tun, true);
-	rcu_read_unlock();
+	napi_complete_done(napi, max(opened, delivered));
+	return max(opened, delivered);
 }

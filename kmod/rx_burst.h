@@ -8,8 +8,6 @@
 
 /* As many as a burst is sent with. */
 #define OMERTA_RX_BURST_MAX	64
-/* What of a packet is made linear before it goes up. */
-#define OMERTA_RX_PULL_LEN	128U
 
 /**
  * struct omerta_rx_record - a record on its way in
@@ -55,6 +53,10 @@ struct omerta_rx_record {
  * @first: of the chunks of the only record, those before it are open already
  * @bad: a chunk of the only record is not authentic
  * @opened: all chunks are through
+ * @committed: the records are judged
+ * @next: the first record that is not delivered
+ * @left: packets of it that are not, if others are
+ * @packet: the latest of those
  * @ended: no record may follow
  * @room: for how many records there is room
  * @n: number of records
@@ -77,7 +79,11 @@ struct omerta_rx_burst {
 	unsigned int first;
 	bool bad;
 	bool opened;
+	bool committed;
 	bool ended;
+	unsigned int next;
+	int left;
+	struct omerta_inner packet;
 	unsigned int room;
 	unsigned int n;
 	struct omerta_rx_record rec[];
@@ -89,12 +95,33 @@ omerta_rx_layout(const struct omerta_rx_burst *burst, unsigned int i)
 	return i + 1 < burst->n ? &burst->layout : &burst->last;
 }
 
+/* What one of an outer packet's records was dropped for, or OMERTA_NO_DROP; NAPI only */
+static inline int *omerta_rx_why(struct sk_buff *outer)
+{
+	return (int *)outer->cb;
+}
+
+/* So that drop monitors see an outer packet if a record of it was dropped */
+static inline void omerta_rx_free_outer(struct sk_buff *outer)
+{
+	int why = *omerta_rx_why(outer);
+
+	if (likely(why == OMERTA_NO_DROP))
+		consume_skb(outer);
+	else
+		omerta_drop_free(outer, why);
+}
+
+void omerta_rx_release(struct omerta_rx_burst *burst);
+void omerta_rx_opened(struct omerta_rx_burst *burst);
+void omerta_rx_take_done(struct omerta_tunnel *tun);
+int omerta_rx_deliver(struct omerta_tunnel *tun, int budget);
 bool omerta_rx_open_chunks(const struct omerta_rx_burst *burst,
 			   unsigned int number, unsigned int i, unsigned int end);
 void omerta_rx_open(struct omerta_rx_burst *burst, unsigned int i,
 		    unsigned int end);
 void omerta_rx_check(struct omerta_rx_record *rec,
 		     const struct omerta_layout *l);
-void omerta_rx_deliver(struct omerta_rx_burst *burst);
+int omerta_rx_deliver_burst(struct omerta_rx_burst *burst, int budget);
 
 #endif /* _OMERTA_RX_BURST_H */

@@ -90,6 +90,7 @@ struct omerta_peer_stats {
 
 struct omerta_drops __percpu *omerta_drops_alloc(void);
 struct omerta_peer_stats __percpu *omerta_peer_stats_alloc(void);
+void omerta_drop_free(struct sk_buff *skb, enum omerta_drop reason);
 void omerta_drop_many(struct omerta_drops __percpu *drops, struct sk_buff *skb,
 		      enum omerta_drop reason, unsigned int n);
 void omerta_drops_read(struct omerta_drops __percpu *drops,

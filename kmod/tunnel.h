@@ -95,7 +95,8 @@ struct omerta_control {
  * @control: control datagrams
  * @napi: receives, commits and delivers
  * @rx_done: bursts of which the last chunk has been opened
- * @rx_inflight: bursts that are not committed; @napi only
+ * @rx_ready: peers of which the next burst is open, in turn; @napi only
+ * @rx_inflight: bursts that are not delivered; @napi only
  * @rx_jobs: bursts that are to be opened; @napi only
  * @rx_next: whether IPv4 or IPv6 is drained first; @napi only
  * @bunch: packets on their way out; lock: the queue's
@@ -133,6 +134,7 @@ struct omerta_tunnel {
 	struct omerta_control control;
 	struct napi_struct napi;
 	struct llist_head rx_done;
+	struct list_head rx_ready;
 	unsigned int rx_inflight;
 	struct omerta_jobs rx_jobs;
 	unsigned int rx_next;

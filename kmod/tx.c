@@ -28,6 +28,9 @@
 /* The first packet of a peer is short, else it counts as any. */
 #define STAGE_BYTES_FIRST	SZ_4K
 #define STAGE_TIME		(5 * HZ)
+/* So much of it is sent in one go. */
+#define FLUSH_PACKETS		32U
+#define FLUSH_BYTES		SZ_64K
 
 /*
  * All packets that wait on devices of a tenant, whose senders' sockets limit nothing any
@@ -273,6 +276,54 @@ static void refuse(struct omerta_peer *peer, struct sk_buff *skb,
 		omerta_tx_reject(peer->tun, skb, reason);
 }
 
+/* Send some of what waited for a key or a route; returns true if others can be sent. */
+static bool flush_some(struct omerta_peer *peer)
+{
+	unsigned int n = FLUSH_PACKETS, len = 0;
+	struct omerta_jobs jobs = {};
+	struct sk_buff *skb;
+	u32 bytes;
+	int err;
+
+	while (n-- && len < FLUSH_BYTES) {
+		err = -EAGAIN;
+		spin_lock_bh(&peer->tx_lock);
+		skb = __skb_dequeue(&peer->stage);
+		if (skb) {
+			len += skb->len;
+			bytes = *charge_of(skb);
+			err = stage(peer, skb, &jobs);
+			if (err == -EAGAIN)
+				__skb_queue_head(&peer->stage, skb);
+			else
+				omerta_peer_uncharge_stage(peer, bytes);
+		}
+		spin_unlock_bh(&peer->tx_lock);
+
+		if (err == -EAGAIN)
+			return false;
+		if (err)
+			refuse(peer, skb, omerta_tx_drop_reason(err));
+		else
+			seal(peer->tun, &jobs);
+	}
+	return true;
+}
+
+/**
+ * omerta_tx_flush() - send what waited for a key or a route
+ * @peer: the peer
+ *
+ * A worker sends what would take long.
+ *
+ * Context: BH off, inside an RCU read-side section.
+ */
+void omerta_tx_flush(struct omerta_peer *peer)
+{
+	if (flush_some(peer))
+		omerta_tx_send_later(peer);
+}
+
 /* What bursts that are not sent yet are charged with. */
 static u32 charge(const struct omerta_jobs *jobs)
 {
@@ -295,6 +346,10 @@ static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 	u32 bytes = 0;
 	int err = -EAGAIN;
 
+	/* Lest it becomes longer than the worker comes to it. */
+	if (unlikely(!skb_queue_empty_lockless(&peer->stage)) &&
+	    rcu_access_pointer(peer->ring.active))
+		omerta_tx_flush(peer);
 	spin_lock_bh(&peer->tx_lock);
 	if (skb_queue_empty(&peer->stage))
 		err = stage(peer, skb, &jobs);
@@ -388,39 +443,28 @@ static u32 add_to_bunch(struct omerta_tunnel *tun, struct omerta_peer *peer,
 }
 
 /**
- * omerta_tx_flush() - send what waited for a key or a route
- * @peer: the peer
+ * omerta_tx_work() - go on sending what is sealed, and what waited
+ * @work: a peer's; has a reference to the peer, which ends here
  *
- * Context: BH off, inside an RCU read-side section.
+ * The device, or its namespace, may be gone if the peer is removed or the device down.
+ * Then nothing waits.
  */
-void omerta_tx_flush(struct omerta_peer *peer)
+void omerta_tx_work(struct work_struct *work)
 {
-	struct omerta_jobs jobs = {};
-	struct sk_buff *skb;
-	u32 bytes;
-	int err;
+	struct omerta_peer *peer = container_of(work, struct omerta_peer,
+						tx_work);
+	bool more;
 
-	for (;;) {
-		err = -EAGAIN;
-		spin_lock_bh(&peer->tx_lock);
-		skb = __skb_dequeue(&peer->stage);
-		if (skb) {
-			bytes = *charge_of(skb);
-			err = stage(peer, skb, &jobs);
-			if (err == -EAGAIN)
-				__skb_queue_head(&peer->stage, skb);
-			else
-				omerta_peer_uncharge_stage(peer, bytes);
-		}
-		spin_unlock_bh(&peer->tx_lock);
-
-		if (err == -EAGAIN)
-			return;
-		if (err)
-			refuse(peer, skb, omerta_tx_drop_reason(err));
-		else
-			seal(peer->tun, &jobs);
-	}
+	do {
+		local_bh_disable();
+		rcu_read_lock();
+		omerta_tx_send_rest(peer);
+		more = !READ_ONCE(peer->dead) && flush_some(peer);
+		rcu_read_unlock();
+		local_bh_enable();
+		cond_resched();
+	} while (more);
+	omerta_peer_put(peer);
 }
 
 /**

@@ -57,6 +57,8 @@ struct omerta_tx_burst {
 	struct sk_buff *skb[];
 };
 
+void omerta_tx_send_later(struct omerta_peer *peer);
+void omerta_tx_send_rest(struct omerta_peer *peer);
 void omerta_tx_sealed(struct omerta_job *job);
 unsigned int omerta_tx_burst_len(u32 mtu, u8 class);
 u32 omerta_tx_burst_bytes(const struct omerta_tx_burst *burst);

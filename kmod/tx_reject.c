@@ -16,6 +16,8 @@
 #define IPV4_LEAST	576
 /* Packets whose senders wait to be told; others are not. */
 #define REJECTS_MAX	64
+/* Of how many it tells in one go */
+#define TELL_MAX	16
 
 /**
  * struct reject - what is remembered of a packet that is to be dropped
@@ -158,18 +160,21 @@ static void tell(struct sk_buff *skb)
  * omerta_tx_tell() - drop rejected packets, and tell their senders
  * @tun: the device
  *
+ * What this leads to is for the next time, as is what would take long.
+ *
  * Context: the device's NAPI, inside an RCU read-side section.
+ * Return: true if others are left.
  */
-void omerta_tx_tell(struct omerta_tunnel *tun)
+bool omerta_tx_tell(struct omerta_tunnel *tun)
 {
-	/* What this leads to is for the next time. */
-	int n = skb_queue_len_lockless(&tun->rejects);
+	int n = min(skb_queue_len_lockless(&tun->rejects), TELL_MAX);
 	struct sk_buff *skb;
 
 	while (n-- && (skb = skb_dequeue(&tun->rejects))) {
 		tell(skb);
 		drop(tun, skb);
 	}
+	return !skb_queue_empty_lockless(&tun->rejects);
 }
 
 /**

@@ -10,7 +10,7 @@ enum omerta_drop omerta_tx_drop_reason(int err);
 void omerta_tx_reject(struct omerta_tunnel *tun, struct sk_buff *skb,
 		      enum omerta_drop reason);
 void omerta_tx_too_big(struct omerta_tunnel *tun, struct sk_buff *skb, u32 mtu);
-void omerta_tx_tell(struct omerta_tunnel *tun);
+bool omerta_tx_tell(struct omerta_tunnel *tun);
 void omerta_tx_tell_nobody(struct omerta_tunnel *tun);
 
 #endif /* _OMERTA_TX_REJECT_H */

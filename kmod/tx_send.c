@@ -87,6 +87,19 @@ static int work_cpu(void)
 	       cpu : housekeeping_any_cpu(HK_TYPE_DOMAIN);
 }
 
+/**
+ * omerta_tx_send_later() - have a worker go on
+ * @peer: the peer; the work gets a reference
+ *
+ * Context: any.
+ */
+void omerta_tx_send_later(struct omerta_peer *peer)
+{
+	if (omerta_peer_get(peer) &&
+	    !queue_work_on(work_cpu(), omerta_workers, &peer->tx_work))
+		omerta_peer_put(peer);
+}
+
 /*
  * Send a batch of what is sealed, in order. One CPU at a time: another that
  * comes meanwhile leaves its burst to the one at work, which therefore looks
@@ -117,24 +130,18 @@ static void send_sealed(struct omerta_peer *peer, bool worker)
 			return;
 	} while (drop);
 
-	if (omerta_peer_get(peer) &&
-	    !queue_work_on(work_cpu(), omerta_workers, &peer->tx_work))
-		omerta_peer_put(peer);
+	omerta_tx_send_later(peer);
 }
 
 /**
- * omerta_tx_work() - go on sending what is sealed
- * @work: a peer's; has a reference to the peer, which ends here
+ * omerta_tx_send_rest() - go on sending what is sealed
+ * @peer: the peer, referred to
+ *
+ * Context: process context, BH off.
  */
-void omerta_tx_work(struct work_struct *work)
+void omerta_tx_send_rest(struct omerta_peer *peer)
 {
-	struct omerta_peer *peer = container_of(work, struct omerta_peer,
-						tx_work);
-
-	local_bh_disable();
 	send_sealed(peer, true);
-	local_bh_enable();
-	omerta_peer_put(peer);
 }
 
 /**

@@ -119,23 +119,11 @@ test_netlink() {
 	is "$before" settings
 	is "$lines" own_lines
 	# A part of the requests were good ones.
-	more_than 20 total 2 "$DIR"/root.*
-	more_than 20 total 2 "$DIR/own"
+	more_than 5 total 2 "$DIR"/root.*
+	more_than 5 total 2 "$DIR/own"
 	end_witness "$(total 1 "$DIR"/{root,user}.* "$DIR/own")" \
 		"granted to root $(total 2 "$DIR"/root.*), to others $(total 2 "$DIR"/user.*), \
 to others in their own namespaces $(total 2 "$DIR/own")"
-}
-
-# tunnel_with_c: a, b and c; the key of c's records is $FROM_C, its id at a $ID_C.
-tunnel_with_c() {
-	make_both
-	make_ns c
-	make_veth a c
-	on a ip link set to_c mtu 65535
-	on c ip link set to_a mtu 65535
-	on a omertactl peer add omr0 id 3 name c allowed-ips 10.9.0.3/32
-	install_key a c activate now
-	FROM_C=$DIR/omr0-c-a.1 ID_C=$((1 * 4096 + 3 * 256 + 1))
 }
 
 # Each datagram that c sent is in exactly one counter, and no mutation is accepted.
@@ -225,7 +213,7 @@ test_keys() {
 	join
 	is "$KEYS " cat "$DIR/keys"
 	is "$before" used_secrets a
-	less_than $((slab + 128)) slab_kb
+	less_than $((slab + $(entries_kb) / 4)) slab_kb
 	await less_than 4096 mem_used "$free"
 	end_witness "$KEYS" "slab $(($(slab_kb) - slab)) KiB, memory $(mem_used "$free") KiB"
 }

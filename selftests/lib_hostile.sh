@@ -26,6 +26,20 @@ link_losses() {
 		$(on "$2" cat "/sys/class/net/to_$1/statistics/rx_dropped")))
 }
 
+# tunnel_with_c: a, b and c; the key of c's records is $FROM_C, its id at a $ID_C.
+tunnel_with_c() {
+	# shellcheck disable=SC2119 # without arguments
+	make_both
+	make_ns c
+	make_veth a c
+	on a ip link set to_c mtu 65535
+	on c ip link set to_a mtu 65535
+	on a omertactl peer add omr0 id 3 name c allowed-ips 10.9.0.3/32,fd09::3/128
+	install_key a c activate now
+	# shellcheck disable=SC2034 # for those that source this
+	FROM_C=$DIR/omr0-c-a.1 ID_C=$((1 * 4096 + 3 * 256 + 1))
+}
+
 # begin_reader NS PUBLIC-KEY: a socket that takes control datagrams in place of an agent, and
 # reads none
 begin_reader() {
