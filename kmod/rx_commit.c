@@ -189,7 +189,7 @@ static void end_burst(struct omerta_tunnel *tun, struct omerta_rx_burst *burst)
 	list_del(&burst->list);
 	tun->rx_inflight--;
 	see_head(tun, peer);
-	/* Who was to help and does not come may refer to it for long. */
+	/* A worker that never came to it may refer to it for long. */
 	omerta_rx_release(burst);
 	omerta_job_put(&burst->job);
 }

@@ -16,7 +16,7 @@
 
 /* Packets that are copied rather than referred to. */
 #define COPY_MAX	2048U
-/* Of the others so much is linear. */
+/* The linear part of the others. */
 #define LINEAR_LEN	128U
 /* Longer ones are never copied: so much memory in one piece is not always to be had. */
 #define COPY_LONGEST	16384U
@@ -76,8 +76,8 @@ static struct sk_buff *copy_packet(const u8 *data, u32 len)
 }
 
 /*
- * Whether a packet should refer to its content. It may wait in a socket for long, charged
- * with all that it keeps from being freed.
+ * Return true if a packet should refer to its content. It may wait in a socket for long,
+ * charged with all that it keeps from being freed.
  */
 static bool worth_keeping(u32 len, u32 kept)
 {

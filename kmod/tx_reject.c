@@ -16,7 +16,7 @@
 #define IPV4_LEAST	576
 /* Packets whose senders wait to be told; others are not. */
 #define REJECTS_MAX	64
-/* Of how many it tells in one go */
+/* The most that senders are told of in one go. */
 #define TELL_MAX	16
 
 /**
@@ -160,7 +160,7 @@ static void tell(struct sk_buff *skb)
  * omerta_tx_tell() - drop rejected packets, and tell their senders
  * @tun: the device
  *
- * What this leads to is for the next time, as is what would take long.
+ * The next call sees to what this leads to, and to the rest.
  *
  * Context: the device's NAPI, inside an RCU read-side section.
  * Return: true if others are left.

@@ -92,7 +92,7 @@ def alone(plain, peer):
         peer.sock.send(wire[:4] + struct.pack("<I", peer.sealer.key_id) + wire[8:])
 
 
-# What comes in each burst
+# Each sends a burst.
 KINDS = {
     "short": lambda peer: among_forged([ip6(bytes(660))] * 2, peer),
     "long": lambda peer: among_forged([ip6(bytes(4000))] * 2, peer),

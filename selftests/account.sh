@@ -11,8 +11,8 @@ cd "$(dirname "$0")" || exit 1
 # shellcheck source=lib_hogs.sh
 . ./lib_hogs.sh
 
-# Who keeps packets without reading them is charged with half of what that keeps from being
-# freed, at least.
+# A socket that is not read is charged with at least half of what its packets keep from being
+# freed.
 pinned() {
 	local kind=$1 bytes=$((4 << 20)) free keeper sender charged
 
