@@ -12,7 +12,6 @@
 #include "peer.h"
 #include "record.h"
 #include "rx_burst.h"
-#include "tx.h"
 #include "tx_reject.h"
 #include "txq.h"
 #include "udp.h"
@@ -87,7 +86,8 @@ static unsigned int open_first(struct omerta_rx_burst *burst, unsigned int runs)
 
 /*
  * Open what has been received: a lone burst, if it is worth it, by several CPUs; of
- * several, each whole by one. Returns how much of @units was done here.
+ * several, each whole by one. Returns how much of @units was done here, at least as if all
+ * CPUs had helped, since what came was taken apart here.
  */
 static unsigned int open_jobs(struct omerta_tunnel *tun, unsigned int units)
 {
@@ -115,7 +115,8 @@ static unsigned int open_jobs(struct omerta_tunnel *tun, unsigned int units)
 		}
 		omerta_job_put(job);
 	}
-	return DIV64_U64_ROUND_UP(units * own, all);
+	return max_t(u64, DIV64_U64_ROUND_UP(units * own, all),
+		     DIV_ROUND_UP(units, OMERTA_SHARES_MAX));
 }
 
 /* Drop a burst before it is opened. */
@@ -429,7 +430,7 @@ static unsigned int receive(struct omerta_tunnel *tun,
 	return n;
 }
 
-/* Whether what came, so much work, should be opened before more is taken. */
+/* Return true if what came, @units of work, should be opened before more is taken. */
 static bool enough(const struct omerta_tunnel *tun,
 		   const struct omerta_rx_burst *open, unsigned int units,
 		   unsigned int budget)

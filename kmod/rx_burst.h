@@ -95,13 +95,13 @@ omerta_rx_layout(const struct omerta_rx_burst *burst, unsigned int i)
 	return i + 1 < burst->n ? &burst->layout : &burst->last;
 }
 
-/* What one of an outer packet's records was dropped for, or OMERTA_NO_DROP; NAPI only */
+/* The reason for which one of an outer packet's records was dropped, if any; NAPI only. */
 static inline int *omerta_rx_why(struct sk_buff *outer)
 {
 	return (int *)outer->cb;
 }
 
-/* So that drop monitors see an outer packet if a record of it was dropped */
+/* Free an outer packet, as dropped if a record of it was: drop monitors see that. */
 static inline void omerta_rx_free_outer(struct sk_buff *outer)
 {
 	int why = *omerta_rx_why(outer);

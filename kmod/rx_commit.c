@@ -33,7 +33,7 @@ void omerta_rx_release(struct omerta_rx_burst *burst)
 	burst->peer = NULL;
 }
 
-/* What a fresh record does to its peer, whatever it carries. */
+/* Note a fresh record with its peer, whatever it carries. */
 static void note_record(struct omerta_rx_burst *burst, u32 plain_len,
 			bool activated)
 {
@@ -79,7 +79,7 @@ static enum omerta_fresh commit_record(struct omerta_rx_burst *burst,
 	return fresh;
 }
 
-/* What fresh records do to their peer together. */
+/* Note the fresh records of a burst with their peer. */
 static void note_burst(struct omerta_rx_burst *burst, u32 records, u32 bytes,
 		       bool newest)
 {

@@ -307,7 +307,7 @@ static bool flush_some(struct omerta_peer *peer)
 		else
 			seal(peer->tun, &jobs);
 	}
-	return true;
+	return !skb_queue_empty_lockless(&peer->stage);
 }
 
 /**
@@ -346,7 +346,7 @@ static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 	u32 bytes = 0;
 	int err = -EAGAIN;
 
-	/* Lest it becomes longer than the worker comes to it. */
+	/* A worker may have begun on it, and come to the rest late. */
 	if (unlikely(!skb_queue_empty_lockless(&peer->stage)) &&
 	    rcu_access_pointer(peer->ring.active))
 		omerta_tx_flush(peer);

@@ -26,8 +26,8 @@ pinned() {
 	WAIT=300 await grep -q '^[0-9]' "$DIR/kept"
 	kill "$sender"
 	charged=$(($(tail -n 1 "$DIR/kept") / 1024))
-	# Both processes and the senders' sockets need some.
-	less_than $((2 * charged + 2048)) mem_used "$free"
+	# Both processes need some. Blocks that are free go back when they are idle for seconds.
+	await less_than $((2 * charged + 2048)) mem_used "$free"
 	echo "# figures: $kind: charged $charged KiB, memory $(mem_used "$free") KiB" >&9
 	kill "$keeper"
 }
