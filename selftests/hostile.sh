@@ -325,10 +325,13 @@ test_replay() {
 	done
 	stop_captures
 	payloads replay
-	all_floods replay
-	for host in $(hosts_of "${TARGETS##* }"); do
-		more_than 0 dev_stat "$host" rx-drop-control-replay
+	# Now, as their cookies are only good for two minutes
+	for host in a b; do
+		flood omerta replay "$host" peer "$MOST"
+		await more_than 0 dev_stat "$host" rx-drop-control-replay
+		stop_floods
 	done
+	all_floods replay
 	counted replay
 }
 
