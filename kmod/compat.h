@@ -121,6 +121,20 @@ static inline void netif_gso_max_size_raise(struct net_device *dev,
 #define SKB_DROP_REASON_IP_TUNNEL_ECN	SKB_DROP_REASON_NOT_SPECIFIED
 #endif
 
+#ifndef OMERTA_HAVE_DST_DEV
+static inline struct net_device *dst_dev(const struct dst_entry *dst)
+{
+	return READ_ONCE(dst->dev);
+}
+#endif
+
+#ifndef OMERTA_HAVE_SK_DROPS_READ
+static inline int sk_drops_read(const struct sock *sk)
+{
+	return atomic_read(&sk->sk_drops);
+}
+#endif
+
 #ifndef dst_rtable
 #define dst_rtable(entry)	container_of(entry, struct rtable, dst)
 #endif
@@ -216,13 +230,13 @@ netdev_get_by_name(struct net *net, const char *name,
 #endif
 
 #ifndef for_each_netdev_dump
-/* The device with the least index from @ifindex on; RTNL is held. */
+/* The device with the least index from @ifindex on; under RCU. */
 static inline struct net_device *omerta_netdev_from(struct net *net,
 						    unsigned long *ifindex)
 {
 	struct net_device *dev, *found = NULL;
 
-	for_each_netdev(net, dev)
+	for_each_netdev_rcu(net, dev)
 		if (dev->ifindex >= *ifindex &&
 		    (!found || dev->ifindex < found->ifindex))
 			found = dev;

@@ -160,6 +160,7 @@ static int device_init(struct net_device *dev)
 	tun->control.share = OMERTA_CONTROL_SHARE;
 	init_llist_head(&tun->rx_done);
 	INIT_LIST_HEAD(&tun->rx_ready);
+	skb_queue_head_init(&tun->rx_rest);
 	skb_queue_head_init(&tun->rejects);
 	omerta_txq_init(tun, omerta_tx_help);
 	tun->drops = omerta_drops_alloc();
@@ -243,10 +244,24 @@ static int device_stop(struct net_device *dev)
 	omerta_pool_drain(&tun->pool);
 	each_peer(tun, omerta_peer_send_rest);
 	omerta_rx_purge(tun);
+	omerta_udp_purge(tun);
 	each_peer(tun, peer_forget_traffic);
 	omerta_tx_tell_nobody(tun);
 	mutex_unlock(&tun->lock);
 	return 0;
+}
+
+/**
+ * omerta_device_drops() - sum up all that a device has dropped
+ * @tun: the device
+ * @sum: gets the sums, by reason
+ *
+ * Context: any.
+ */
+void omerta_device_drops(const struct omerta_tunnel *tun, u64 sum[OMERTA_DROPS])
+{
+	omerta_drops_read(tun->drops, sum);
+	sum[OMERTA_DROP_RX_DROP_SOCKET] += omerta_udp_lost(tun);
 }
 
 static void device_stats(struct net_device *dev,
@@ -257,9 +272,11 @@ static void device_stats(struct net_device *dev,
 	int i;
 
 	dev_get_tstats64(dev, stats);
-	omerta_drops_read(tun->drops, drops);
+	omerta_device_drops(tun, drops);
 	for (i = 0; i < OMERTA_DROPS; i++) {
-		if (i < OMERTA_DROPS_RX)
+		if (i == OMERTA_DROP_RX_DROP_SOCKET)
+			stats->rx_missed_errors += drops[i];
+		else if (i < OMERTA_DROPS_RX)
 			stats->rx_dropped += drops[i];
 		else
 			stats->tx_dropped += drops[i];

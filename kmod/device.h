@@ -44,6 +44,7 @@ void omerta_device_exit(void);
 bool omerta_device_is(const struct net_device *dev);
 struct net_device *omerta_device_create(struct net *net, const char *name,
 					struct netlink_ext_ack *extack);
+void omerta_device_drops(const struct omerta_tunnel *tun, u64 sum[OMERTA_DROPS]);
 int omerta_device_configure(struct omerta_tunnel *tun,
 			    const struct omerta_device_config *config,
 			    struct netlink_ext_ack *extack);

@@ -383,24 +383,6 @@ u64 omerta_keyring_expire(struct omerta_keyring *ring)
 }
 
 /**
- * omerta_keyring_confirmed() - whether the active key is known to be shared
- * @ring: the peer's ring
- *
- * Return: true if an authentic record has arrived under it.
- */
-bool omerta_keyring_confirmed(struct omerta_keyring *ring)
-{
-	struct omerta_key *key;
-	bool confirmed;
-
-	rcu_read_lock();
-	key = rcu_dereference(ring->active);
-	confirmed = key && READ_ONCE(key->confirmed);
-	rcu_read_unlock();
-	return confirmed;
-}
-
-/**
  * omerta_keyring_has_sent() - whether a record was among the latest under its key
  * @ring: the peer's ring
  * @remote_id: key id of the record

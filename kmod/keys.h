@@ -83,6 +83,9 @@ struct omerta_keyring;
  * @activation: constant
  * @epoch: omerta_keys_epoch before its secrets were made; constant
  * @confirmed: an authentic record has arrived; lock: ring
+ * @confirm_left: how often an empty record is still sent for it while it is active; set
+ *		  after @confirm_at, then the peer's timer's
+ * @confirm_at: jiffies of the next such record; as @confirm_left
  * @soft_told: the soft limit was told of; lock: ring
  * @limit: what ended it, negative if nothing did; lock: ring
  * @limits: constant
@@ -113,6 +116,8 @@ struct omerta_key {
 	enum omerta_activation activation;
 	u32 epoch;
 	bool confirmed;
+	unsigned int confirm_left;
+	unsigned long confirm_at;
 	bool soft_told;
 	int limit;
 	struct omerta_key_limits limits;
@@ -196,7 +201,6 @@ void omerta_keyring_kill(struct omerta_keyring *ring,
 			 enum omerta_key_limit limit, bool outlived);
 void omerta_keyring_clear(struct omerta_keyring *ring);
 u64 omerta_keyring_expire(struct omerta_keyring *ring);
-bool omerta_keyring_confirmed(struct omerta_keyring *ring);
 bool omerta_keyring_has_sent(struct omerta_keyring *ring, u32 remote_id, u64 counter);
 void omerta_keyring_needed(struct omerta_keyring *ring);
 

@@ -54,10 +54,8 @@
  * @timer: for all that is due at some time
  * @keepalive: seconds between persistent keepalives, 0 for none
  * @tx_last: jiffies of the last record sent
- * @answer_due: a non-empty record waits for any to be sent
- * @answer_at: jiffies at which an empty one is, if @answer_due
- * @confirm_left: how often an empty record is still sent for the active key
- * @confirm_at: jiffies of the next such record
+ * @answer_at: jiffies, and 1, at which an empty record answers a non-empty one, unless
+ *	       another is sent before; else 0
  * @rx_last: boot time in ns of the last authentic record, 0 for never
  * @waiting_since: jiffies, and 1, of the first data that it was sent since something
  *		   authentic came from it, else 0; see omerta_peer_sent()
@@ -104,10 +102,7 @@ struct omerta_peer {
 	struct timer_list timer;
 	u16 keepalive;
 	unsigned long tx_last;
-	bool answer_due;
 	unsigned long answer_at;
-	unsigned int confirm_left;
-	unsigned long confirm_at;
 	u64 rx_last;
 	unsigned long waiting_since;
 	unsigned long silent_since;
@@ -169,9 +164,16 @@ static inline u32 omerta_peer_mtu(const struct omerta_peer *peer)
  * omerta_peer_due() - have the timer look at a peer soon enough
  * @peer: the peer
  * @when: jiffies; an earlier appointment stays
+ *
+ * The timer sees all that the caller wrote before, then or earlier.
  */
 static inline void omerta_peer_due(struct omerta_peer *peer, unsigned long when)
 {
+	/*
+	 * Pairs with omerta_timers_run(): timer_reduce() looks without a lock whether the
+	 * timer is pending.
+	 */
+	smp_mb();
 	if (!READ_ONCE(peer->dead))
 		timer_reduce(&peer->timer, when);
 }

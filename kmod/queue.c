@@ -165,6 +165,7 @@ static void worker_work(struct work_struct *work)
  * @pool: the workers
  * @cpu: the CPU
  *
+ * Context: inside an RCU read-side section of any kind.
  * Return: true if so; one that is isolated may never come to it.
  */
 bool omerta_pool_may_use(const struct omerta_pool *pool, unsigned int cpu)
@@ -286,8 +287,10 @@ void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus)
 	unsigned int cpu, n = 0;
 
 	cpumask_copy(pool->cpus, cpus);
+	rcu_read_lock();
 	for_each_cpu(cpu, cpus)
 		n += housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN);
+	rcu_read_unlock();
 	/* Who is isolated works alone. */
 	WRITE_ONCE(pool->n_cpus, max(n, 1U));
 }

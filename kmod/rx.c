@@ -335,13 +335,6 @@ static bool in_pieces(struct sk_buff *skb, u32 size)
 	return true;
 }
 
-static u32 datagram_size(const struct sk_buff *skb)
-{
-	if (skb_is_gso(skb) && skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4)
-		return skb_shinfo(skb)->gso_size;
-	return max(skb->len, 1U);
-}
-
 /* The same datagrams, each contiguous and nobody else's. */
 static struct sk_buff *copy_pieces(const struct sk_buff *skb, u32 size)
 {
@@ -391,8 +384,8 @@ static unsigned int receive(struct omerta_tunnel *tun,
 			    struct omerta_rx_burst **open, struct sk_buff *skb,
 			    bool more)
 {
-	u32 size = datagram_size(skb);
-	unsigned int n = max(1U, DIV_ROUND_UP(skb->len, size));
+	u32 size = omerta_udp_size(skb);
+	unsigned int n = omerta_udp_datagrams(skb);
 	struct datagram d = {
 		.skb = skb,
 		.iif = skb->skb_iif,
@@ -405,8 +398,8 @@ static unsigned int receive(struct omerta_tunnel *tun,
 	BUILD_BUG_ON(IS_ENABLED(CONFIG_HIGHMEM));
 	/* Tags do not cover where it came from. */
 	if (unlikely(!omerta_udp_intact(tun, skb))) {
-		kfree_skb_reason(skb, SKB_DROP_REASON_UDP_CSUM);
-		return 1;
+		omerta_drop_many(tun->drops, skb, OMERTA_DROP_RX_DROP_CHECKSUM, n);
+		return n;
 	}
 	if (unlikely(!skb->len)) {
 		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_DROP_TYPE);

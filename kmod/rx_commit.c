@@ -39,14 +39,10 @@ static void note_record(struct omerta_rx_burst *burst, u32 plain_len,
 {
 	struct omerta_peer *peer = burst->peer;
 
-	if (unlikely(READ_ONCE(peer->confirm_left) &&
-		     rcu_access_pointer(peer->ring.active) == burst->key))
-		WRITE_ONCE(peer->confirm_left, 0);
 	if (unlikely(activated))
 		omerta_tx_flush(peer);
-	if (plain_len && !READ_ONCE(peer->answer_due)) {
-		WRITE_ONCE(peer->answer_at, jiffies + ANSWER_TIME);
-		WRITE_ONCE(peer->answer_due, true);
+	if (plain_len && !READ_ONCE(peer->answer_at)) {
+		WRITE_ONCE(peer->answer_at, (jiffies + ANSWER_TIME) | 1);
 		omerta_peer_due(peer, jiffies + ANSWER_TIME);
 	}
 }
@@ -231,6 +227,26 @@ int omerta_rx_deliver(struct omerta_tunnel *tun, int budget)
 	return work;
 }
 
+/* Count what is left of a burst as dropped. */
+static void drop_left(struct omerta_tunnel *tun, struct omerta_rx_burst *burst)
+{
+	struct sk_buff *outer = NULL;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < burst->n; i++) {
+		struct omerta_rx_record *rec = &burst->rec[i];
+
+		if (rec->outer)
+			outer = rec->outer;
+		/* Others have been counted. */
+		if (i < burst->next || (burst->committed && rec->why != OMERTA_NO_DROP))
+			continue;
+		*omerta_rx_why(outer) = OMERTA_DROP_RX_DROP_DOWN;
+		n++;
+	}
+	omerta_drop_many(tun->drops, NULL, OMERTA_DROP_RX_DROP_DOWN, n);
+}
+
 /**
  * omerta_rx_purge() - drop what has been opened but not delivered
  * @tun: the device; its NAPI is disabled, its workers are idle
@@ -243,7 +259,9 @@ void omerta_rx_purge(struct omerta_tunnel *tun)
 
 	rcu_read_lock();
 	omerta_rx_take_done(tun);
-	while ((burst = next_burst(tun)))
+	while ((burst = next_burst(tun))) {
+		drop_left(tun, burst);
 		end_burst(tun, burst);
+	}
 	rcu_read_unlock();
 }

@@ -76,30 +76,38 @@ static void run_contact(struct omerta_peer *peer)
 
 static void run_confirm(struct omerta_peer *peer)
 {
-	unsigned int left = READ_ONCE(peer->confirm_left);
+	struct omerta_key *key = rcu_dereference(peer->ring.active);
+	/* Pairs with omerta_timers_confirm(). */
+	unsigned int left = key ? smp_load_acquire(&key->confirm_left) : 0;
 
 	if (!left)
 		return;
-	if (time_after_eq(jiffies, peer->confirm_at)) {
-		WRITE_ONCE(peer->confirm_left, left - 1);
-		peer->confirm_at = jiffies + HZ;
+	/* Even then the other end is to learn that it is active. */
+	if (READ_ONCE(key->confirmed) && left < CONFIRM_TRIES) {
+		WRITE_ONCE(key->confirm_left, 0);
+		return;
+	}
+	if (time_after_eq(jiffies, key->confirm_at)) {
+		WRITE_ONCE(key->confirm_left, left - 1);
+		key->confirm_at = jiffies + HZ;
 		omerta_tx_keepalive(peer);
 	}
-	omerta_peer_due(peer, peer->confirm_at);
+	omerta_peer_due(peer, key->confirm_at);
 }
 
 static void run_answer(struct omerta_peer *peer)
 {
 	unsigned long at = READ_ONCE(peer->answer_at);
 
-	if (!READ_ONCE(peer->answer_due))
+	if (!at)
 		return;
 	if (time_before(jiffies, at)) {
 		omerta_peer_due(peer, at);
 		return;
 	}
-	WRITE_ONCE(peer->answer_due, false);
-	omerta_tx_keepalive(peer);
+	/* Whoever has changed it sends, or has made another appointment. */
+	if (cmpxchg(&peer->answer_at, at, 0) == at)
+		omerta_tx_keepalive(peer);
 }
 
 static void run_keepalive(struct omerta_peer *peer)
@@ -128,6 +136,8 @@ void omerta_timers_run(struct timer_list *t)
 {
 	struct omerta_peer *peer = timer_container_of(peer, t, timer);
 
+	/* Pairs with omerta_peer_due(): we see what is due, or it that we do not wait. */
+	smp_mb();
 	rcu_read_lock();
 	if (READ_ONCE(peer->dead))
 		goto out;
@@ -154,11 +164,17 @@ out:
  */
 void omerta_timers_confirm(struct omerta_peer *peer)
 {
+	struct omerta_key *key;
+
 	lockdep_assert_held(&peer->tun->lock);
 
-	peer->confirm_at = jiffies;
-	/* Who has heard under the key needs no answer to this. */
-	WRITE_ONCE(peer->confirm_left,
-		   omerta_keyring_confirmed(&peer->ring) ? 1 : CONFIRM_TRIES);
+	rcu_read_lock();
+	key = rcu_dereference(peer->ring.active);
+	if (key) {
+		key->confirm_at = jiffies;
+		/* Pairs with run_confirm(). */
+		smp_store_release(&key->confirm_left, CONFIRM_TRIES);
+	}
+	rcu_read_unlock();
 	omerta_peer_due(peer, jiffies);
 }

@@ -98,6 +98,7 @@ struct omerta_control {
  * @rx_ready: peers of which the next burst is open, in turn; @napi only
  * @rx_inflight: bursts that are not delivered; @napi only
  * @rx_jobs: bursts that are to be opened; @napi only
+ * @rx_rest: what was in sockets that were replaced
  * @rx_next: whether IPv4 or IPv6 is drained first; @napi only
  * @bunch: packets on their way out; lock: the queue's
  * @tx_jobs: bursts that are to be sealed; lock: the queue's
@@ -137,6 +138,7 @@ struct omerta_tunnel {
 	struct list_head rx_ready;
 	unsigned int rx_inflight;
 	struct omerta_jobs rx_jobs;
+	struct sk_buff_head rx_rest;
 	unsigned int rx_next;
 	struct omerta_bunch bunch;
 	struct omerta_jobs tx_jobs;

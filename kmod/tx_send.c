@@ -27,8 +27,8 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 	omerta_peer_stats_tx(peer->stats, burst->packets, burst->bytes,
 			     burst->n, omerta_tx_burst_bytes(burst));
 	WRITE_ONCE(peer->tx_last, jiffies);
-	if (READ_ONCE(peer->answer_due))
-		WRITE_ONCE(peer->answer_due, false);
+	if (READ_ONCE(peer->answer_at))
+		WRITE_ONCE(peer->answer_at, 0);
 	if (burst->packets)
 		omerta_peer_sent(peer);
 	if (unlikely(drop))
@@ -81,10 +81,14 @@ static bool head_sealed(struct omerta_peer *peer)
 /* Not on a CPU that is isolated, which may never come to it. */
 static int work_cpu(void)
 {
-	int cpu = raw_smp_processor_id();
+	int cpu;
 
-	return housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN) ?
-	       cpu : housekeeping_any_cpu(HK_TYPE_DOMAIN);
+	rcu_read_lock();
+	cpu = raw_smp_processor_id();
+	if (!housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN))
+		cpu = housekeeping_any_cpu(HK_TYPE_DOMAIN);
+	rcu_read_unlock();
+	return cpu;
 }
 
 /**

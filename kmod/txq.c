@@ -84,6 +84,12 @@ static bool worth_telling(const struct omerta_tunnel *tun)
 				     &netdev_get_tx_queue(tun->dev, 0)->state));
 }
 
+/* Packets that cannot wait in a qdisc are lost, with an error, where a queue has stopped. */
+static bool has_qdisc(const struct omerta_tunnel *tun)
+{
+	return rcu_dereference_bh(netdev_get_tx_queue(tun->dev, 0)->qdisc)->enqueue;
+}
+
 /**
  * omerta_txq_init() - prepare a device's queue
  * @tun: the device
@@ -219,8 +225,7 @@ static bool is_helped(struct omerta_tunnel *tun)
 	if (!tun->txq.helped || READ_ONCE(tun->policy) == OMERTA_POLICY_INLINE)
 		return false;
 	/* What comes past the qdisc could not wait there. */
-	return netif_running(tun->dev) &&
-	       rcu_dereference_bh(txq->qdisc)->enqueue &&
+	return netif_running(tun->dev) && has_qdisc(tun) &&
 	       qdisc_is_running(rcu_dereference_bh(txq->qdisc));
 }
 
@@ -316,13 +321,20 @@ void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 	if (!bytes)
 		return;
 	netdev_tx_sent_queue(txq, bytes);
-	/* It is the outer link that is slow: a helper would wait for it, too. */
-	if (test_bit(__QUEUE_STATE_STACK_XOFF, &txq->state))
+	if (test_bit(__QUEUE_STATE_STACK_XOFF, &txq->state)) {
+		/* It is the outer link that is slow: a helper would wait for it, too. */
 		tun->txq.quick = 0;
+		if (unlikely(!has_qdisc(tun)))
+			clear_bit(__QUEUE_STATE_STACK_XOFF, &txq->state);
+	}
 	/* Pairs with through(). */
 	smp_store_release(&tun->txq.sent, tun->txq.sent + bytes);
-	if (unlikely(charged(tun) > OMERTA_SOCKET_BUFFER))
-		netif_stop_queue(tun->dev);
+	if (unlikely(charged(tun) > OMERTA_SOCKET_BUFFER)) {
+		if (has_qdisc(tun))
+			netif_stop_queue(tun->dev);
+		else
+			tun->txq.full = true;
+	}
 	/*
 	 * Either we see that it is through, or omerta_txq_room() that it was sent,
 	 * and that the queue has stopped.
@@ -330,6 +342,21 @@ void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 	smp_mb();
 	if (worth_telling(tun))
 		napi_schedule(&tun->napi);
+}
+
+/**
+ * omerta_txq_is_full() - whether a packet has no place to wait in
+ * @tun: the device
+ *
+ * Context: BH off, the queue's lock held.
+ * Return: true if it is to be dropped: there is no qdisc, and too much on its way.
+ */
+bool omerta_txq_is_full(struct omerta_tunnel *tun)
+{
+	if (likely(!tun->txq.full))
+		return false;
+	tun->txq.full = !has_qdisc(tun) && charged(tun) > OMERTA_SOCKET_BUFFER;
+	return tun->txq.full;
 }
 
 /* It waits no longer for what has been sent. */

@@ -25,6 +25,7 @@ struct omerta_tunnel;
  * @handed: the queue stands, behind packets that came with the one for @work, until
  *	    that wakes it; read without lock
  * @waits: and @work waits until all that was sent is through; read without lock
+ * @full: too much is on its way, and packets have no qdisc to wait in
  * @kept: packets for @work
  * @work: sends in the place of the sender
  *
@@ -44,6 +45,7 @@ struct omerta_txq {
 	int helper;
 	bool handed;
 	bool waits;
+	bool full;
 	struct sk_buff_head kept;
 	struct delayed_work work;
 };
@@ -53,6 +55,7 @@ void omerta_txq_kept(struct omerta_tunnel *tun, struct sk_buff_head *packets);
 void omerta_txq_resume(struct omerta_tunnel *tun);
 bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more);
 void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes);
+bool omerta_txq_is_full(struct omerta_tunnel *tun);
 void omerta_txq_end(struct omerta_tunnel *tun);
 void omerta_txq_room(struct omerta_tunnel *tun);
 void omerta_txq_poll(struct omerta_tunnel *tun);

@@ -5,6 +5,9 @@
  * Datagrams go through the socket's receive queue instead of an encap_rcv
  * hook: netfilter and socket limits hold as for any UDP socket, and GSO
  * packets are not torn apart once the socket asks for them.
+ *
+ * What the queue has no room for is dropped by us, since the kernel would count a
+ * super-packet as one datagram. Its own limit stands above ours.
  */
 #include "udp.h"
 
@@ -21,14 +24,36 @@ struct sockets {
 	struct socket *sock[OMERTA_FAMILIES];
 };
 
+static void drop(struct omerta_tunnel *tun, struct sk_buff *skb,
+		 enum omerta_drop why)
+{
+	omerta_drop_many(tun->drops, skb, why, omerta_udp_datagrams(skb));
+}
+
+/* Make room in a socket's queue, of the oldest. */
+static void shed(struct omerta_tunnel *tun, struct sock *sk)
+{
+	struct sk_buff *skb;
+	int off = 0, err;
+
+	while (unlikely(atomic_read(&sk->sk_rmem_alloc) > OMERTA_SOCKET_BUFFER)) {
+		skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
+		if (!skb)
+			return;
+		drop(tun, skb, OMERTA_DROP_RX_DROP_SOCKET);
+	}
+}
+
 static void data_ready(struct sock *sk)
 {
 	struct omerta_tunnel *tun;
 
 	rcu_read_lock();
 	tun = rcu_dereference_sk_user_data(sk);
-	if (tun)
+	if (tun) {
+		shed(tun, sk);
 		napi_schedule(&tun->napi);
+	}
 	rcu_read_unlock();
 }
 
@@ -52,7 +77,7 @@ static void sock_attach(struct omerta_tunnel *tun, struct sock *sk)
 	sk->sk_allocation = GFP_ATOMIC;
 	/* Datagrams are charged, but it is the device's queue that stops. */
 	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
-	WRITE_ONCE(sk->sk_rcvbuf, OMERTA_SOCKET_BUFFER);
+	WRITE_ONCE(sk->sk_rcvbuf, 2 * OMERTA_SOCKET_BUFFER);
 	/* For routes that are changed by ICMP errors; datagrams have their own. */
 	WRITE_ONCE(sk->sk_mark, READ_ONCE(tun->fwmark));
 #ifdef CONFIG_NET_RX_BUSY_POLL
@@ -182,6 +207,28 @@ int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
 	return err;
 }
 
+/*
+ * Take over what waits in a socket that finds no more, or drop it if the device goes
+ * down; and what the socket has lost.
+ */
+static void take_rest(struct omerta_tunnel *tun, struct sock *sk, bool down)
+{
+	struct sk_buff *skb;
+	int off = 0, err;
+
+	do {
+		skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
+		if (!skb)
+			continue;
+		if (down)
+			drop(tun, skb, OMERTA_DROP_RX_DROP_DOWN);
+		else
+			skb_queue_tail(&tun->rx_rest, skb);
+	} while (skb || err != -EAGAIN);
+	omerta_drop_many(tun->drops, NULL, OMERTA_DROP_RX_DROP_SOCKET,
+			 sk_drops_read(sk));
+}
+
 /* Put sockets, or none, in the place of those that the device has. */
 static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
 {
@@ -198,17 +245,21 @@ static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
 		rcu_assign_pointer(tun->sk[i], sk);
 		if (was) {
 			sock_detach(was);
+			was->sk_prot->unhash(was);
 			old.sock[i] = was->sk_socket;
 		}
 	}
 	/* Who still sends or receives through the old ones, does so in RCU. */
 	synchronize_net();
+	for (i = 0; i < OMERTA_FAMILIES; i++)
+		if (old.sock[i])
+			take_rest(tun, old.sock[i]->sk, !s);
 	sockets_close(&old);
 	if (!s)
 		return;
 	/*
-	 * What fills the old sockets wakes nobody any more, and what came in
-	 * before data_ready() was in place has woken nobody.
+	 * What was in the old sockets, and what came in before data_ready() was in
+	 * place, has woken nobody.
 	 */
 	local_bh_disable();
 	napi_schedule(&tun->napi);
@@ -233,7 +284,7 @@ int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
 	err = sockets_open(tun, port, &s, extack);
 	if (err)
 		return err;
-	tun->port = ntohs(inet_sk(s.sock[OMERTA_V4]->sk)->inet_sport);
+	WRITE_ONCE(tun->port, ntohs(inet_sk(s.sock[OMERTA_V4]->sk)->inet_sport));
 	sockets_swap(tun, &s);
 	return 0;
 }
@@ -247,6 +298,43 @@ int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
 void omerta_udp_close(struct omerta_tunnel *tun)
 {
 	sockets_swap(tun, NULL);
+}
+
+/**
+ * omerta_udp_purge() - drop what was taken over from sockets and not received
+ * @tun: the device; its NAPI is disabled
+ *
+ * Context: process context.
+ */
+void omerta_udp_purge(struct omerta_tunnel *tun)
+{
+	struct sk_buff *skb;
+
+	while ((skb = skb_dequeue(&tun->rx_rest)))
+		drop(tun, skb, OMERTA_DROP_RX_DROP_DOWN);
+}
+
+/**
+ * omerta_udp_lost() - what the sockets have lost otherwise than in counters of ours
+ * @tun: the device
+ *
+ * Context: any.
+ * Return: number of the kernel's packets.
+ */
+u32 omerta_udp_lost(const struct omerta_tunnel *tun)
+{
+	u32 n = 0;
+	int i;
+
+	rcu_read_lock();
+	for (i = 0; i < OMERTA_FAMILIES; i++) {
+		struct sock *sk = rcu_dereference(tun->sk[i]);
+
+		if (sk)
+			n += sk_drops_read(sk);
+	}
+	rcu_read_unlock();
+	return n;
 }
 
 /**
@@ -277,10 +365,15 @@ void omerta_udp_set_mark(struct omerta_tunnel *tun)
  */
 struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun)
 {
+	struct sk_buff *skb;
 	int i, off = 0, err;
 
+	if (unlikely(!skb_queue_empty_lockless(&tun->rx_rest))) {
+		skb = skb_dequeue(&tun->rx_rest);
+		if (skb)
+			goto found;
+	}
 	for (i = 0; i < OMERTA_FAMILIES; i++) {
-		struct sk_buff *skb;
 		struct sock *sk;
 
 		tun->rx_next = (tun->rx_next + 1) % OMERTA_FAMILIES;
@@ -288,13 +381,14 @@ struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun)
 		if (!sk)
 			continue;
 		skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
-		if (!skb)
-			continue;
-		/* The socket kept something of its own there. */
-		skb->dev = tun->dev;
-		return skb;
+		if (skb)
+			goto found;
 	}
 	return NULL;
+found:
+	/* The socket kept something of its own there. */
+	skb->dev = tun->dev;
+	return skb;
 }
 
 /**
@@ -333,6 +427,8 @@ bool omerta_udp_more(const struct omerta_tunnel *tun)
 {
 	int i;
 
+	if (unlikely(!skb_queue_empty_lockless(&tun->rx_rest)))
+		return true;
 	for (i = 0; i < OMERTA_FAMILIES; i++) {
 		struct sock *sk = rcu_dereference(tun->sk[i]);
 

@@ -43,6 +43,8 @@ int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
 int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
 		     struct netlink_ext_ack *extack);
 void omerta_udp_close(struct omerta_tunnel *tun);
+void omerta_udp_purge(struct omerta_tunnel *tun);
+u32 omerta_udp_lost(const struct omerta_tunnel *tun);
 struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun);
 bool omerta_udp_intact(const struct omerta_tunnel *tun, struct sk_buff *skb);
 bool omerta_udp_more(const struct omerta_tunnel *tun);
@@ -57,6 +59,26 @@ bool omerta_udp_nested(const struct omerta_tunnel *tun,
 		       const struct omerta_path *path);
 void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 		     struct omerta_path *path, u32 size, unsigned int n);
+
+/**
+ * omerta_udp_size() - how long the datagrams are that a packet stands for
+ * @skb: from omerta_udp_recv()
+ *
+ * Return: bytes of UDP payload, of all but the last, which may be shorter; at least 1.
+ */
+static inline u32 omerta_udp_size(const struct sk_buff *skb)
+{
+	if (skb_is_gso(skb) && skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4)
+		return skb_shinfo(skb)->gso_size;
+	return max(skb->len, 1U);
+}
+
+/* How many those are. */
+static inline unsigned int omerta_udp_datagrams(const struct sk_buff *skb)
+{
+	return max(1U, DIV_ROUND_UP(skb->len, omerta_udp_size(skb)));
+}
+
 /* Whether a device has sockets. Without them all that it sends is dropped. */
 static inline bool omerta_udp_is_open(const struct omerta_tunnel *tun)
 {

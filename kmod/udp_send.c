@@ -91,7 +91,7 @@ static struct sock *find_way(struct omerta_tunnel *tun, struct sk_buff *skb,
 bool omerta_udp_nested(const struct omerta_tunnel *tun,
 		       const struct omerta_path *path)
 {
-	return path->dst->dev->netdev_ops == tun->dev->netdev_ops;
+	return dst_dev(path->dst)->netdev_ops == tun->dev->netdev_ops;
 }
 
 /*
@@ -105,14 +105,17 @@ static bool leads_back(const struct omerta_tunnel *tun,
 	struct dst_entry *dst = dst_clone(path->dst);
 	struct omerta_endpoint to = path->to;
 	struct omerta_peer *peer;
+	struct net_device *dev;
 	bool back;
 	int i;
 
 	for (i = 0; i < MAX_NESTING; i++) {
-		back = dst->dev == tun->dev;
-		if (back || dst->dev->netdev_ops != tun->dev->netdev_ops)
+		/* A route that ends leads to another device from one moment to the next. */
+		dev = dst_dev(dst);
+		back = dev == tun->dev;
+		if (back || dev->netdev_ops != tun->dev->netdev_ops)
 			goto out;
-		peer = omerta_peer_by_addr(netdev_priv(dst->dev),
+		peer = omerta_peer_by_addr(netdev_priv(dev),
 					   to.family == AF_INET6,
 					   to.family == AF_INET6 ?
 					   (void *)&to.addr6 :
@@ -223,7 +226,7 @@ static u32 path_mtu(const struct omerta_path *path)
 	u32 mtu = dst_mtu(dst), own;
 
 	if (unlikely(mtu < IPV6_MIN_MTU) && !dst_xfrm(dst)) {
-		own = dst_metric_raw(dst, RTAX_MTU) ?: READ_ONCE(dst->dev->mtu);
+		own = dst_metric_raw(dst, RTAX_MTU) ?: READ_ONCE(dst_dev(dst)->mtu);
 		own -= lwtunnel_headroom(dst->lwtstate, own);
 		mtu = max(mtu, min_t(u32, own, IPV6_MIN_MTU));
 	}
@@ -271,7 +274,7 @@ static noinline struct dst_entry *unlearn4(const struct dst_entry *dst)
 	const struct rtable *rt = dst_rtable(dst);
 	struct rtable *copy;
 
-	copy = rt_dst_alloc(dst->dev, rt->rt_flags, rt->rt_type,
+	copy = rt_dst_alloc(dst_dev(dst), rt->rt_flags, rt->rt_type,
 			    dst->flags & DST_NOXFRM);
 	if (!copy)
 		return NULL;
@@ -290,12 +293,13 @@ static noinline struct dst_entry *unlearn6(const struct dst_entry *dst)
 {
 	const struct rt6_info *rt = dst_rt6_info(dst);
 	struct fib6_info *from = rcu_dereference(rt->from);
+	struct net_device *dev = dst_dev(dst);
 	struct rt6_info *copy;
 
 	if (!from || !fib6_info_hold_safe(from))
 		return NULL;
 	/* Counted, many at once would be taken for routes that nobody gives back. */
-	copy = ip6_dst_alloc(dev_net(dst->dev), dst->dev,
+	copy = ip6_dst_alloc(dev_net(dev), dev,
 			     DST_NOCOUNT | (dst->flags & DST_NOXFRM));
 	if (!copy) {
 		fib6_info_release(from);

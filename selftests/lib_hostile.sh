@@ -6,13 +6,13 @@
 
 # Counters of datagrams; the others count inner packets of records that were accepted.
 DATAGRAM_DROPS=(malformed type control key-unknown key-expired auth replay nomem
-	control-limit control-full control-invalid control-cookie control-replay control-unasked)
+	control-limit control-full control-invalid control-cookie control-replay control-unasked
+	checksum socket down)
 
-# drops NS: datagrams that the device or UDP dropped
+# drops NS: datagrams that the device dropped
 drops() {
-	local sum name stats
+	local sum=0 name stats
 
-	sum=$(on "$1" nstat -asz UdpInErrors | awk '$1 == "UdpInErrors" { print $2 }')
 	stats=$(on "$1" omertactl -j stats omr0)
 	for name in "${DATAGRAM_DROPS[@]}"; do
 		sum=$((sum + $(member "$stats" "rx-drop-$name")))
@@ -26,10 +26,9 @@ link_losses() {
 		$(on "$2" cat "/sys/class/net/to_$1/statistics/rx_dropped")))
 }
 
-# tunnel_with_c: a, b and c; the key of c's records is $FROM_C, its id at a $ID_C.
+# tunnel_with_c [SETTING...]: a, b and c; the key of c's records is $FROM_C, its id at a $ID_C.
 tunnel_with_c() {
-	# shellcheck disable=SC2119 # without arguments
-	make_both
+	make_both "$@"
 	make_ns c
 	make_veth a c
 	on a ip link set to_c mtu 65535

@@ -202,6 +202,32 @@ no_drops() {
 	[[ $stats == *-drop-* && ! $stats =~ -drop-[a-z-]*\":[1-9] ]] || { echo "$stats"; return 1; }
 }
 
+# starve CPU: a real-time process, SPINNER, has it, and leaves no time to others. The
+# machine is as before once that ends.
+starve() {
+	local server=/sys/kernel/debug/sched/fair_server/cpu$1/runtime mask=$((1 << $1)) share
+
+	share=$(sysctl -n kernel.sched_rt_runtime_us) || { echo "SKIP no real-time class"; exit 4; }
+	# shellcheck disable=SC2064 # what it is now
+	trap "sysctl -q kernel.sched_rt_runtime_us=$share" EXIT
+	sysctl -q kernel.sched_rt_runtime_us=-1
+	# Linux 6.12 and later have a second way to give others some time.
+	[[ -e $server ]] || mount -t debugfs none /sys/kernel/debug || :
+	[[ ! -e $server ]] || echo 0 >"$server"
+	# shellcheck disable=SC2016 # expanded inside
+	bg a taskset "$mask" chrt -f 99 bash -c 'echo >"$0"; while :; do :; done' "$DIR/starved"
+	SPINNER=$!
+	await test -e "$DIR/starved"
+	# shellcheck disable=SC2016 # expanded inside
+	bg a taskset "$mask" bash -c 'echo >"$0"' "$DIR/fed"
+	# The subject is that nothing happens.
+	sleep 2
+	if [[ -e $DIR/fed ]]; then
+		echo "SKIP this kernel does not let a process have a whole CPU"
+		exit 4
+	fi
+}
+
 # bound NS: whether there is who gets control datagrams
 bound() {
 	is true member "$(on "$1" omertactl -j link show "$DEV")" control-bound

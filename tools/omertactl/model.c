@@ -82,6 +82,9 @@ static const struct om_field device_stats_fields[] = {
 	DS(RX_DROP_CONTROL_COOKIE, "rx-drop-control-cookie"),
 	DS(RX_DROP_CONTROL_REPLAY, "rx-drop-control-replay"),
 	DS(RX_DROP_CONTROL_UNASKED, "rx-drop-control-unasked"),
+	DS(RX_DROP_CHECKSUM, "rx-drop-checksum"),
+	DS(RX_DROP_SOCKET, "rx-drop-socket"),
+	DS(RX_DROP_DOWN, "rx-drop-down"),
 	DS(TX_DROP_PROTO, "tx-drop-proto"),
 	DS(TX_DROP_NO_PEER, "tx-drop-no-peer"),
 	DS(TX_DROP_NO_ENDPOINT, "tx-drop-no-endpoint"),
@@ -91,6 +94,7 @@ static const struct om_field device_stats_fields[] = {
 	DS(TX_DROP_NOMEM, "tx-drop-nomem"),
 	DS(TX_DROP_DOWN, "tx-drop-down"),
 	DS(TX_DROP_LOOP, "tx-drop-loop"),
+	DS(TX_DROP_QUEUE, "tx-drop-queue"),
 };
 
 static const struct om_object device_stats_object =
