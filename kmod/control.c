@@ -19,6 +19,7 @@
 
 #include "admission.h"
 #include "compat.h"
+#include "event.h"
 #include "netlink_gen.h"
 #include "peer.h"
 #include "stats.h"
@@ -188,7 +189,6 @@ static struct sk_buff *make_message(const struct omerta_tunnel *tun,
 				    const struct omerta_peer *peer,
 				    const struct omerta_datagram *d)
 {
-	struct net_device *dev = tun->dev;
 	struct sk_buff *msg;
 	void *hdr;
 
@@ -199,8 +199,7 @@ static struct sk_buff *make_message(const struct omerta_tunnel *tun,
 	hdr = genlmsg_put(msg, 0, 0, &omerta_nl_family, 0,
 			  OMERTA_CMD_CONTROL_NTF);
 	if (!hdr ||
-	    nla_put_u32(msg, OMERTA_A_CONTROL_IFINDEX, dev->ifindex) ||
-	    nla_put_string(msg, OMERTA_A_CONTROL_IFNAME, dev->name) ||
+	    omerta_put_device(msg, tun->dev) ||
 	    omerta_endpoint_put(msg, OMERTA_A_CONTROL_ENDPOINT_ADDR, &d->from) ||
 	    put_local(msg, &d->from) ||
 	    nla_put_u32(msg, OMERTA_A_CONTROL_OUTER_IFINDEX, d->iif) ||

@@ -26,6 +26,29 @@ struct event {
 	void *hdr;
 };
 
+/**
+ * omerta_put_device() - put the device that a message is about into it
+ * @msg: the message, of any object: all name it by the same attributes
+ * @dev: the device, which may be renamed meanwhile
+ *
+ * Context: any.
+ * Return: 0 or -EMSGSIZE.
+ */
+int omerta_put_device(struct sk_buff *msg, const struct net_device *dev)
+{
+	char name[IFNAMSIZ];
+
+	/* The kernel's lock of names is not for modules. */
+	do {
+		strscpy(name, dev->name, IFNAMSIZ);
+		barrier();
+	} while (unlikely(strncmp(name, dev->name, IFNAMSIZ)));
+	if (nla_put_u32(msg, OMERTA_A_DEVICE_IFINDEX, dev->ifindex) ||
+	    nla_put_string(msg, OMERTA_A_DEVICE_IFNAME, name))
+		return -EMSGSIZE;
+	return 0;
+}
+
 static void begin(struct event *ev, struct net_device *dev, u8 cmd)
 {
 	ev->dev = dev;
@@ -42,10 +65,7 @@ static void begin(struct event *ev, struct net_device *dev, u8 cmd)
 		return;
 	}
 	ev->hdr = genlmsg_put(ev->msg, 0, 0, &omerta_nl_family, 0, cmd);
-	/* All objects name their device by the same attributes. */
-	if (ev->hdr &&
-	    !nla_put_u32(ev->msg, OMERTA_A_DEVICE_IFINDEX, dev->ifindex) &&
-	    !nla_put_string(ev->msg, OMERTA_A_DEVICE_IFNAME, dev->name))
+	if (ev->hdr && !omerta_put_device(ev->msg, dev))
 		return;
 	nlmsg_free(ev->msg);
 	ev->msg = NULL;

@@ -23,6 +23,7 @@ struct omerta_key_event {
 	int limit;
 };
 
+int omerta_put_device(struct sk_buff *msg, const struct net_device *dev);
 void omerta_event_key(struct net_device *dev, const struct omerta_key_event *ev);
 void omerta_event_peer(struct net_device *dev, u8 cmd, u32 peer_id,
 		       const struct omerta_endpoint *endpoint);

@@ -22,16 +22,15 @@ static_assert((int)OMERTA_A_DEVICE_IFINDEX == (int)OMERTA_A_CONTROL_IFINDEX);
 static_assert((int)OMERTA_A_DEVICE_IFNAME == (int)OMERTA_A_CONTROL_IFNAME);
 
 /**
- * omerta_nl_tunnel_get() - find and lock the device of a request
+ * omerta_nl_tunnel_find() - find the device of a request
  * @info: the request
- * @ref: gets the device
+ * @ref: gets the device, unlocked
  *
  * Context: process context.
- * Return: 0, then the caller ends with omerta_nl_tunnel_put(); or a negative
- * errno.
+ * Return: 0, then the caller ends with netdev_put(); or a negative errno.
  */
-int omerta_nl_tunnel_get(const struct genl_info *info,
-			 struct omerta_nl_ref *ref)
+int omerta_nl_tunnel_find(const struct genl_info *info,
+			  struct omerta_nl_ref *ref)
 {
 	struct nlattr *index = info->attrs[OMERTA_A_DEVICE_IFINDEX];
 	struct nlattr *name = info->attrs[OMERTA_A_DEVICE_IFNAME];
@@ -60,6 +59,25 @@ int omerta_nl_tunnel_get(const struct genl_info *info,
 		return -EOPNOTSUPP;
 	}
 	ref->tun = netdev_priv(dev);
+	return 0;
+}
+
+/**
+ * omerta_nl_tunnel_get() - find and lock the device of a request
+ * @info: the request
+ * @ref: gets the device
+ *
+ * Context: process context.
+ * Return: 0, then the caller ends with omerta_nl_tunnel_put(); or a negative
+ * errno.
+ */
+int omerta_nl_tunnel_get(const struct genl_info *info,
+			 struct omerta_nl_ref *ref)
+{
+	int err = omerta_nl_tunnel_find(info, ref);
+
+	if (err)
+		return err;
 	mutex_lock(&ref->tun->lock);
 	if (!ref->tun->dying)
 		return 0;

@@ -10,6 +10,7 @@
 #include "compat.h"
 #include "control.h"
 #include "device.h"
+#include "event.h"
 #include "fingerprint.h"
 #include "mb.h"
 #include "netlink_util.h"
@@ -218,8 +219,8 @@ int omerta_nl_device_new_doit(struct sk_buff *skb, struct genl_info *info)
 	dev = create(skb, info);
 	err = PTR_ERR_OR_ZERO(dev);
 	/* These fit, so a device that was made is never an error. */
-	if (!err && !nla_put_u32(msg, OMERTA_A_DEVICE_IFINDEX, dev->ifindex))
-		nla_put_string(msg, OMERTA_A_DEVICE_IFNAME, dev->name);
+	if (!err)
+		omerta_put_device(msg, dev);
 	rtnl_unlock();
 	if (err)
 		goto err_msg;
@@ -267,7 +268,7 @@ static int fill_stats(struct sk_buff *msg, struct omerta_tunnel *tun)
 	    nla_put_uint(msg, OMERTA_A_DEVICE_STATS_TX_PACKETS, link.tx_packets) ||
 	    nla_put_uint(msg, OMERTA_A_DEVICE_STATS_TX_BYTES, link.tx_bytes))
 		return -EMSGSIZE;
-	omerta_drops_read(tun->drops, drops);
+	omerta_device_drops(tun, drops);
 	for (i = 0; i < OMERTA_DROPS; i++)
 		if (nla_put_uint(msg, OMERTA_A_DEVICE_STATS_RX_DROP_MALFORMED + i,
 				 drops[i]))
@@ -286,18 +287,15 @@ static int put_cpus(struct sk_buff *msg, const struct cpumask *cpus)
 	return nla_put_string(msg, OMERTA_A_DEVICE_CPUS, list);
 }
 
-static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun)
+/* For administrators */
+static int fill_settings(struct sk_buff *msg, const struct omerta_tunnel *tun)
 {
 	struct omerta_fingerprint_usage usage;
-	struct net_device *dev = tun->dev;
 
 	lockdep_assert_held(&tun->lock);
 
-	omerta_fingerprint_usage(dev_net(dev), &usage);
-	if (nla_put_u32(msg, OMERTA_A_DEVICE_IFINDEX, dev->ifindex) ||
-	    nla_put_string(msg, OMERTA_A_DEVICE_IFNAME, dev->name) ||
-	    nla_put_u16(msg, OMERTA_A_DEVICE_LISTEN_PORT, tun->port) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_FWMARK, tun->fwmark) ||
+	omerta_fingerprint_usage(dev_net(tun->dev), &usage);
+	if (nla_put_u32(msg, OMERTA_A_DEVICE_FWMARK, tun->fwmark) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CHUNK_SIZE,
 			omerta_chunk_size(tun->class)) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_POLICY, tun->policy) ||
@@ -307,8 +305,6 @@ static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun)
 	    nla_put_u32(msg, OMERTA_A_DEVICE_BATCH, tun->batch) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_DF, tun->df) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_PEERS, tun->n_peers) ||
-	    fill_stats(msg, tun) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_MAX_MTU, dev->max_mtu) ||
 	    nla_put_string(msg, OMERTA_A_DEVICE_ENGINE,
 			   omerta_engine_name(tun->engine)) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_RATE, tun->control.rate) ||
@@ -326,6 +322,29 @@ static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun)
 	return 0;
 }
 
+/*
+ * Anyone is told what other tools tell anyone, without a lock that changes of the
+ * device wait for. @request is whose capabilities count.
+ */
+static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun,
+		       struct sk_buff *request)
+{
+	struct net_device *dev = tun->dev;
+	int err;
+
+	if (omerta_put_device(msg, dev) ||
+	    nla_put_u16(msg, OMERTA_A_DEVICE_LISTEN_PORT, READ_ONCE(tun->port)) ||
+	    nla_put_u32(msg, OMERTA_A_DEVICE_MAX_MTU, dev->max_mtu) ||
+	    fill_stats(msg, tun))
+		return -EMSGSIZE;
+	if (!netlink_ns_capable(request, dev_net(dev)->user_ns, CAP_NET_ADMIN))
+		return 0;
+	mutex_lock(&tun->lock);
+	err = tun->dying ? -ENODEV : fill_settings(msg, tun);
+	mutex_unlock(&tun->lock);
+	return err;
+}
+
 int omerta_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct omerta_nl_ref ref;
@@ -336,12 +355,12 @@ int omerta_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info)
 	msg = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
 	if (!msg)
 		return -ENOMEM;
-	err = omerta_nl_tunnel_get(info, &ref);
+	err = omerta_nl_tunnel_find(info, &ref);
 	if (err)
 		goto err_msg;
 	hdr = genlmsg_iput(msg, info);
-	err = hdr ? fill_device(msg, ref.tun) : -EMSGSIZE;
-	omerta_nl_tunnel_put(&ref);
+	err = hdr ? fill_device(msg, ref.tun, skb) : -EMSGSIZE;
+	netdev_put(ref.tun->dev, &ref.tracker);
 	if (err)
 		goto err_msg;
 	genlmsg_end(msg, hdr);
@@ -360,14 +379,30 @@ static int dump_device(struct sk_buff *skb, struct netlink_callback *cb,
 
 	if (!hdr)
 		return -EMSGSIZE;
-	mutex_lock(&tun->lock);
-	err = fill_device(skb, tun);
-	mutex_unlock(&tun->lock);
+	err = fill_device(skb, tun, cb->skb);
 	if (err)
 		genlmsg_cancel(skb, hdr);
 	else
 		genlmsg_end(skb, hdr);
-	return err;
+	return err == -ENODEV ? 0 : err;
+}
+
+/* The first of our devices from @ifindex on; a reference, or NULL. */
+static struct net_device *next_device(struct net *net, unsigned long *ifindex,
+				      netdevice_tracker *tracker)
+{
+	unsigned long index = *ifindex;
+	struct net_device *dev;
+
+	rcu_read_lock();
+	for_each_netdev_dump(net, dev, index)
+		if (omerta_device_is(dev)) {
+			netdev_hold(dev, tracker, GFP_ATOMIC);
+			break;
+		}
+	rcu_read_unlock();
+	*ifindex = index;
+	return dev;
 }
 
 int omerta_nl_device_get_dumpit(struct sk_buff *skb,
@@ -376,18 +411,17 @@ int omerta_nl_device_get_dumpit(struct sk_buff *skb,
 	struct {
 		unsigned long ifindex;
 	} *ctx = (void *)cb->ctx;
+	struct net *net = sock_net(skb->sk);
+	netdevice_tracker tracker;
 	struct net_device *dev;
 	int err = 0;
 
 	NL_ASSERT_CTX_FITS(typeof(*ctx));
-	rtnl_lock();
-	for_each_netdev_dump(sock_net(skb->sk), dev, ctx->ifindex) {
-		if (!omerta_device_is(dev))
-			continue;
+	while (!err && (dev = next_device(net, &ctx->ifindex, &tracker))) {
 		err = dump_device(skb, cb, netdev_priv(dev));
-		if (err)
-			break;
+		netdev_put(dev, &tracker);
+		if (!err)
+			ctx->ifindex++;
 	}
-	rtnl_unlock();
 	return omerta_dumped(skb, err);
 }

@@ -10,7 +10,7 @@
 
 /**
  * struct omerta_nl_ref - a device that a request works on
- * @tun: the device, locked
+ * @tun: the device, locked unless it is only found
  * @tracker: of the reference to it
  */
 struct omerta_nl_ref {
@@ -18,6 +18,8 @@ struct omerta_nl_ref {
 	netdevice_tracker tracker;
 };
 
+int omerta_nl_tunnel_find(const struct genl_info *info,
+			  struct omerta_nl_ref *ref);
 int omerta_nl_tunnel_get(const struct genl_info *info,
 			 struct omerta_nl_ref *ref);
 void omerta_nl_tunnel_put(struct omerta_nl_ref *ref);

@@ -404,32 +404,6 @@ waits_not() {
 	on a ping -c 1 -W 1 "$1" | grep -o 'Unreachable' || :
 }
 
-# starve CPU: a real-time process, SPINNER, has it, and leaves no time to others. The
-# machine is as before once that ends.
-starve() {
-	local server=/sys/kernel/debug/sched/fair_server/cpu$1/runtime mask=$((1 << $1)) share
-
-	share=$(sysctl -n kernel.sched_rt_runtime_us) || { echo "SKIP no real-time class"; exit 4; }
-	# shellcheck disable=SC2064 # what it is now
-	trap "sysctl -q kernel.sched_rt_runtime_us=$share" EXIT
-	sysctl -q kernel.sched_rt_runtime_us=-1
-	# Linux 6.12 and later have a second way to give others some time.
-	[[ -e $server ]] || mount -t debugfs none /sys/kernel/debug || :
-	[[ ! -e $server ]] || echo 0 >"$server"
-	# shellcheck disable=SC2016 # expanded inside
-	bg a taskset "$mask" chrt -f 99 bash -c 'echo >"$0"; while :; do :; done' "$DIR/starved"
-	SPINNER=$!
-	await test -e "$DIR/starved"
-	# shellcheck disable=SC2016 # expanded inside
-	bg a taskset "$mask" bash -c 'echo >"$0"' "$DIR/fed"
-	# The subject is that nothing happens.
-	sleep 2
-	if [[ -e $DIR/fed ]]; then
-		echo "SKIP this kernel does not let a process have a whole CPU"
-		exit 4
-	fi
-}
-
 # A helper on a CPU that never comes to it does not keep its device from going down.
 test_starved_helper() {
 	local down
@@ -485,6 +459,34 @@ for i in range(500):
 	pings a 10.9.0.2
 }
 
+# Who may only look waits for nobody: not for a NAPI that its administrator gave a thread
+# and no CPU, nor for who waits for that, with the locks of the device and of all others.
+test_starved_napi() {
+	local nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all) shown down
+
+	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
+	make_both fwmark 5
+	is 5 member "$(on b omertactl -j link show)" fwmark
+	on b tee /sys/class/net/omr0/threaded <<<1
+	taskset -p 2 "$(pgrep '^napi/omr0')"
+	starve 1
+	on a taskset 1 ping -c 1 -W 1 10.9.0.2 || :
+	bg b taskset 1 ip link set omr0 down
+	down=$!
+	await grep 'State:.D' "/proc/$down/status"
+	for shown in omr0 ''; do
+		# shellcheck disable=SC2086 # none of all
+		bg b taskset 1 "${nobody[@]}" omertactl -j link show $shown >"$DIR/shown"
+		WAIT=20 await refused kill -0 $!
+		shown=$(<"$DIR/shown")
+		is 51900 member "$shown" listen-port
+		refused grep -E 'fwmark|control|secrets|epoch|peers' <<<"$shown"
+	done
+	grep 'State:.D' "/proc/$down/status"
+	kill -9 "$SPINNER"
+	wait "$down"
+}
+
 test_fq_codel() {
 	local default
 
@@ -508,6 +510,7 @@ TESTS=(
 	test_fq_codel test_full_queue test_pings_beside_bulk test_held_back
 	test_waiting_for_keys test_bunches test_padded_packets test_mixed_bunches test_quick_sender
 	test_released test_starved_helper test_starved_workers
+	test_starved_napi
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
