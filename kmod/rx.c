@@ -441,7 +441,8 @@ static bool enough(const struct omerta_tunnel *tun,
  * what has left, and what could not
  * @napi: the device's
  * @budget: how much to do at most: datagrams to open, of which one of some KiB counts as
- *	    several, and as many packets to hand to the stack besides
+ *	    several, and as many packets to hand to the stack besides, fewer if those take it
+ *	    long
  *
  * Only what is opened here counts. A burst is opened whole, so the first bound may be passed
  * by one.
@@ -455,13 +456,14 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 	int opened = 0, delivered, units = 0;
 	struct omerta_rx_burst *open = NULL;
 	struct sk_buff *skb;
+	u64 until = 0;
 	bool rejects;
 
 	omerta_txq_poll(tun);
 	rcu_read_lock();
 	rejects = omerta_tx_tell(tun);
 	omerta_rx_take_done(tun);
-	delivered = omerta_rx_deliver(tun, budget);
+	delivered = omerta_rx_deliver(tun, budget, &until);
 	/*
 	 * If too many wait, some are with other CPUs: open_done() has us called
 	 * again, and meanwhile the socket's buffer is the limit.
@@ -473,7 +475,7 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 			opened += open_jobs(tun, units);
 			units = 0;
 			omerta_rx_take_done(tun);
-			delivered += omerta_rx_deliver(tun, budget - delivered);
+			delivered += omerta_rx_deliver(tun, budget - delivered, &until);
 		}
 	}
 	if (open)
@@ -481,7 +483,7 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 	opened += open_jobs(tun, units);
 	omerta_rx_take_done(tun);
 	if (delivered < budget)
-		delivered += omerta_rx_deliver(tun, budget - delivered);
+		delivered += omerta_rx_deliver(tun, budget - delivered, &until);
 	rcu_read_unlock();
 
 	if (opened >= budget || delivered >= budget || rejects)

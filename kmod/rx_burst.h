@@ -115,7 +115,7 @@ static inline void omerta_rx_free_outer(struct sk_buff *outer)
 void omerta_rx_release(struct omerta_rx_burst *burst);
 void omerta_rx_opened(struct omerta_rx_burst *burst);
 void omerta_rx_take_done(struct omerta_tunnel *tun);
-int omerta_rx_deliver(struct omerta_tunnel *tun, int budget);
+int omerta_rx_deliver(struct omerta_tunnel *tun, int budget, u64 *until);
 bool omerta_rx_open_chunks(const struct omerta_rx_burst *burst,
 			   unsigned int number, unsigned int i, unsigned int end);
 void omerta_rx_open(struct omerta_rx_burst *burst, unsigned int i,

@@ -11,6 +11,10 @@
 
 /* A host that accepted data answers within this time, if by nothing else. */
 #define ANSWER_TIME	(10 * HZ)
+/* What the stack does with a packet may take long, so look at the clock after so many, */
+#define LOOK_PACKETS	4
+/* and from then on go on for so many nanoseconds. */
+#define DELIVER_TIME	(150 * NSEC_PER_USEC)
 /* To commit so many records is as much work as a packet to the stack. */
 #define COMMITS		8
 
@@ -200,25 +204,43 @@ static struct omerta_rx_burst *next_burst(struct omerta_tunnel *tun)
 	return list_first_entry(&peer->rx_fifo, struct omerta_rx_burst, list);
 }
 
+/* Whether time is over; it begins to run with the first question. */
+static bool is_over(u64 *until)
+{
+	u64 now = ktime_get_ns();
+
+	if (!*until)
+		*until = now + DELIVER_TIME;
+	return now >= *until;
+}
+
 /**
  * omerta_rx_deliver() - commit what is open, and hand its packets to the stack
  * @tun: the device
  * @budget: about how many packets at most; more than 0
+ * @until: when to end, 0 in a run of NAPI's first call
  *
  * Peers take turns. What is left of a burst is for the next time.
  *
  * Context: the device's NAPI, inside an RCU read-side section.
  * Return: how much was done; less than @budget if nothing is left.
  */
-int omerta_rx_deliver(struct omerta_tunnel *tun, int budget)
+int omerta_rx_deliver(struct omerta_tunnel *tun, int budget, u64 *until)
 {
 	struct omerta_rx_burst *burst;
-	int work = 0;
+	int work = 0, look = LOOK_PACKETS;
 
 	while (work < budget && (burst = next_burst(tun))) {
 		if (!burst->committed)
 			work += commit(burst);
-		work += omerta_rx_deliver_burst(burst, budget - work);
+		do {
+			work += omerta_rx_deliver_burst(burst, min(budget, look) - work);
+			if (work < look)
+				continue;
+			look = work + LOOK_PACKETS;
+			if (is_over(until))
+				work = max(work, budget);
+		} while (burst->next < burst->n && work < budget);
 		if (burst->next == burst->n)
 			end_burst(tun, burst);
 		else

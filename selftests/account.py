@@ -5,6 +5,8 @@
 account.py keep DEVICE BYTES
     Takes IPv6 packets from the device and reads none. Prints how many bytes it is charged
     with once those are so many; ends at SIGTERM.
+account.py loads KIND ROUNDS ADDRESS PORT KEY-FILE KEY-ID
+    Sends so many times, as fast as it can, what keeps the other end busy, see LOADS.
 account.py mixed KIND ADDRESS PORT KEY-FILE KEY-ID
     Sends IPv6 packets until SIGTERM, among others that are dropped, see KINDS.
 """
@@ -20,7 +22,7 @@ ETH_P_IPV6 = 0x86dd
 SO_RCVBUFFORCE, SO_MEMINFO = 33, 55
 SOURCE = socket.inet_pton(socket.AF_INET6, "fd09::3")
 DESTINATION = socket.inet_pton(socket.AF_INET6, "fd09::1")
-NO_NEXT, TCP = 59, 6
+NO_NEXT, TCP, ICMP6 = 59, 6, 58
 
 
 def run_keep(device, size):
@@ -108,6 +110,50 @@ def run_mixed(kind, *args):
     peer, stop = Peer(*args), hostile.Stop()
     while not stop:
         KINDS[kind](peer)
+
+
+def ping6():
+    return ip6(struct.pack(">BBHHH", 128, 0, 0, 1, 1) + bytes(8), ICMP6)
+
+
+def syn(port):
+    return ip6(struct.pack(">HHIIBBHHH", port, 1, 1, 0, 5 << 4, 2, 1000, 0, 0), TCP)
+
+
+def full(plain):
+    """A batch of as many as fit."""
+    return rec.batch([plain] * (rec.max_plain(7) // (len(plain) + 2) - 1))
+
+
+# Each gives the datagrams of a round: lists, of which each goes out in one super-packet.
+LOADS = {
+    "long": lambda peer: [[peer.seal(ip6(bytes(63000)))] for _ in range(64)],
+    "long_forged": lambda peer: [[forged(peer.seal(ip6(bytes(63000))))]] * 64,
+    "batches": lambda peer: [[peer.seal(full(hostile.packet(0, 20)))] for _ in range(64)],
+    "strange": lambda peer: [[peer.seal(full(hostile.packet(i)))] for i in range(64)],
+    "pings": lambda peer: [[peer.seal(full(ping6()))] for _ in range(16)],
+    "syns": lambda peer: [[peer.seal(rec.batch([syn(1 + i) for i in range(1000)]))]
+                          for _ in range(16)],
+    "short": lambda peer: [[peer.seal(ip6(b"")) for _ in range(64)] for _ in range(64)],
+    "empty": lambda peer: [[peer.seal(b"") for _ in range(64)] for _ in range(64)],
+    "stream": lambda peer: [[peer.seal(peer.segment(900)) for _ in range(64)]
+                            for _ in range(64)],
+    "forged": lambda peer: [[forged(peer.seal(ip6(bytes(900))))] * 64] * 64,
+    "mixed": lambda peer: [([peer.seal(ip6(bytes(900)))] + [forged(peer.seal(ip6(bytes(900))))]
+                            * 31) * 2 for _ in range(64)],
+    "junk": lambda peer: [[bytes(900)] * 64] * 64,
+}
+
+
+def run_loads(kind, rounds, *args):
+    peer = Peer(*args)
+    for _ in range(int(rounds)):
+        made = LOADS[kind](peer)
+        for wires in made:
+            if len(wires) > 1:
+                peer.burst(wires)
+            else:
+                peer.sock.send(wires[0])
 
 
 globals()["run_" + sys.argv[1]](*sys.argv[2:])

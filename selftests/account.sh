@@ -40,10 +40,41 @@ test_pinned_long_stream() { pinned long_stream; }
 test_pinned_alone() { pinned alone; }
 test_pinned_alone_long() { pinned alone_long; }
 
+# longest KIND: a run of NAPI takes no more than half a millisecond of CPU time, whatever the
+# peer sends. On one CPU, as time that is spent waiting for another counts, too.
+longest() {
+	local kind=$1 figures=/sys/module/omerta_poll_time/parameters
+
+	tunnel_with_c policy inline
+	modprobe omerta_poll_time
+	trap 'rmmod omerta_poll_time' EXIT
+	on c taskset 1 ./account.py loads "$kind" "${ROUNDS:-3}" 198.51.100.1 "$PORT" "$FROM_C" "$ID_C"
+	echo "# figures: $kind: $(<$figures/polls) runs, the longest of $(<$figures/longest) ns;" \
+		"by log2(us): $(<$figures/by_time)" >&9
+	more_than 10 cat $figures/polls
+	less_than 500000 cat $figures/longest
+}
+
+test_poll_long() { longest long; }
+test_poll_long_forged() { longest long_forged; }
+test_poll_batches() { longest batches; }
+test_poll_strange() { longest strange; }
+test_poll_pings() { longest pings; }
+test_poll_syns() { longest syns; }
+test_poll_short() { longest short; }
+test_poll_empty() { longest empty; }
+test_poll_stream() { longest stream; }
+test_poll_forged() { longest forged; }
+test_poll_mixed() { longest mixed; }
+test_poll_junk() { longest junk; }
+
 exec 9>&1
 TESTS=(
 	test_pinned_short test_pinned_long test_pinned_longest test_pinned_stream
 	test_pinned_long_stream test_pinned_alone test_pinned_alone_long
+	test_poll_long test_poll_long_forged test_poll_batches test_poll_strange
+	test_poll_pings test_poll_syns test_poll_short test_poll_empty test_poll_stream
+	test_poll_forged test_poll_mixed test_poll_junk
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
