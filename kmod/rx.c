@@ -20,6 +20,10 @@
 #define INFLIGHT_MAX	256
 /* Longer datagrams count as several. */
 #define UNIT_BYTES	2048
+/* Worth to look at the clock */
+#define LOOK_UNITS	16
+/* Less time than that is not enough to open some more, in ns. */
+#define OPEN_TIME	(50 * NSEC_PER_USEC)
 /* Records for which, with all that goes with them, a page is enough. */
 #define ROOM_MAX \
 	((PAGE_SIZE - SKB_DATA_ALIGN(sizeof(struct omerta_rx_burst)) - \
@@ -469,9 +473,19 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 	 * again, and meanwhile the socket's buffer is the limit.
 	 */
 	while (opened < budget && delivered < budget &&
-	       tun->rx_inflight < INFLIGHT_MAX && (skb = omerta_udp_recv(tun))) {
+	       tun->rx_inflight < INFLIGHT_MAX) {
+		if (until && omerta_rx_time_left(&until) < OPEN_TIME) {
+			opened = budget;
+			break;
+		}
+		skb = omerta_udp_recv(tun);
+		if (!skb)
+			break;
 		units += receive(tun, &open, skb, omerta_udp_more(tun));
 		if (enough(tun, open, units, budget - opened)) {
+			/* To open so much may take long. */
+			if (units >= LOOK_UNITS)
+				omerta_rx_time_left(&until);
 			opened += open_jobs(tun, units);
 			units = 0;
 			omerta_rx_take_done(tun);

@@ -115,6 +115,7 @@ static inline void omerta_rx_free_outer(struct sk_buff *outer)
 void omerta_rx_release(struct omerta_rx_burst *burst);
 void omerta_rx_opened(struct omerta_rx_burst *burst);
 void omerta_rx_take_done(struct omerta_tunnel *tun);
+s64 omerta_rx_time_left(u64 *until);
 int omerta_rx_deliver(struct omerta_tunnel *tun, int budget, u64 *until);
 bool omerta_rx_open_chunks(const struct omerta_rx_burst *burst,
 			   unsigned int number, unsigned int i, unsigned int end);

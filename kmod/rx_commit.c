@@ -11,10 +11,10 @@
 
 /* A host that accepted data answers within this time, if by nothing else. */
 #define ANSWER_TIME	(10 * HZ)
-/* What the stack does with a packet may take long, so look at the clock after so many, */
+/* What the stack does with a packet may take long, so look at the clock after so many. */
 #define LOOK_PACKETS	4
-/* and from then on go on for so many nanoseconds. */
-#define DELIVER_TIME	(150 * NSEC_PER_USEC)
+/* How long a run of NAPI goes on after the first look, in ns */
+#define RUN_TIME	(100 * NSEC_PER_USEC)
 /* To commit so many records is as much work as a packet to the stack. */
 #define COMMITS		8
 
@@ -204,21 +204,26 @@ static struct omerta_rx_burst *next_burst(struct omerta_tunnel *tun)
 	return list_first_entry(&peer->rx_fifo, struct omerta_rx_burst, list);
 }
 
-/* Whether time is over; it begins to run with the first question. */
-static bool is_over(u64 *until)
+/**
+ * omerta_rx_time_left() - how long a run of NAPI may go on
+ * @until: when it is to end; 0 before the first call, from which on its time runs
+ *
+ * Return: ns; 0 or less if it is to end.
+ */
+s64 omerta_rx_time_left(u64 *until)
 {
 	u64 now = ktime_get_ns();
 
 	if (!*until)
-		*until = now + DELIVER_TIME;
-	return now >= *until;
+		*until = now + RUN_TIME;
+	return *until - now;
 }
 
 /**
  * omerta_rx_deliver() - commit what is open, and hand its packets to the stack
  * @tun: the device
  * @budget: about how many packets at most; more than 0
- * @until: when to end, 0 in a run of NAPI's first call
+ * @until: see omerta_rx_time_left()
  *
  * Peers take turns. What is left of a burst is for the next time.
  *
@@ -230,6 +235,8 @@ int omerta_rx_deliver(struct omerta_tunnel *tun, int budget, u64 *until)
 	struct omerta_rx_burst *burst;
 	int work = 0, look = LOOK_PACKETS;
 
+	if (*until && omerta_rx_time_left(until) <= 0)
+		return budget;
 	while (work < budget && (burst = next_burst(tun))) {
 		if (!burst->committed)
 			work += commit(burst);
@@ -238,7 +245,7 @@ int omerta_rx_deliver(struct omerta_tunnel *tun, int budget, u64 *until)
 			if (work < look)
 				continue;
 			look = work + LOOK_PACKETS;
-			if (is_over(until))
+			if (omerta_rx_time_left(until) <= 0)
 				work = max(work, budget);
 		} while (burst->next < burst->n && work < budget);
 		if (burst->next == burst->n)
