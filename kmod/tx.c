@@ -604,12 +604,13 @@ netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev)
 	/* Other devices, which we may send into, change what it says. */
 	bool more = netdev_xmit_more();
 
-	if (unlikely(omerta_txq_is_full(tun)))
+	if (unlikely(omerta_txq_is_full(tun))) {
 		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_QUEUE);
-	else if (!tun->bunch.n && !tun->tx_jobs.n && omerta_txq_begin(tun, skb, more))
-		return NETDEV_TX_OK;
-	else
+	} else {
+		if (!tun->bunch.n && !tun->tx_jobs.n && omerta_txq_begin(tun, skb, more))
+			return NETDEV_TX_OK;
 		send_later(tun, skb);
+	}
 	/* A queue that stopped will not bring the one that is to follow. */
 	if (!more || netif_queue_stopped(dev))
 		send_now(tun);

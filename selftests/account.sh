@@ -49,10 +49,10 @@ longest() {
 	modprobe omerta_poll_time
 	trap 'rmmod omerta_poll_time' EXIT
 	on c taskset 1 ./account.py loads "$kind" "${ROUNDS:-3}" 198.51.100.1 "$PORT" "$FROM_C" "$ID_C"
-	echo "# figures: $kind: $(<$figures/polls) runs, the longest of $(<$figures/longest) ns;" \
-		"by log2(us): $(<$figures/by_time)" >&9
-	more_than 10 cat $figures/polls
-	less_than 500000 cat $figures/longest
+	echo "# figures: $kind: $(<"$figures/polls") runs, the longest of $(<"$figures/longest") ns;" \
+		"by log2(us): $(<"$figures/by_time")" >&9
+	more_than 10 cat "$figures/polls"
+	less_than 500000 cat "$figures/longest"
 }
 
 test_poll_long() { longest long; }

@@ -218,7 +218,7 @@ test_keys() {
 	join
 	is "$KEYS " cat "$DIR/keys"
 	is "$before" used_secrets a
-	less_than $((slab + $(entries_kb 720))) slab_kb
+	await less_than $((slab + $(entries_kb 720))) slab_kb
 	await less_than 4096 mem_used "$free"
 	end_witness "$KEYS" "slab $(($(slab_kb) - slab)) KiB, memory $(mem_used "$free") KiB"
 }

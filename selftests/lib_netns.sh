@@ -216,6 +216,7 @@ starve() {
 	[[ ! -e $server ]] || echo 0 >"$server"
 	# shellcheck disable=SC2016 # expanded inside
 	bg a taskset "$mask" chrt -f 99 bash -c 'echo >"$0"; while :; do :; done' "$DIR/starved"
+	# shellcheck disable=SC2034 # for those that source this
 	SPINNER=$!
 	await test -e "$DIR/starved"
 	# shellcheck disable=SC2016 # expanded inside

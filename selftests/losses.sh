@@ -3,7 +3,7 @@
 # What is lost is in one counter. Needs root, and in practice a guest.
 #
 # usage: losses.sh [TEST...]	the names of functions; all without
-# shellcheck disable=SC2317 # the tests are called by name
+# shellcheck disable=SC2317,SC2119 # the tests are called by name, make_both without arguments
 set -u
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=lib_netns.sh
@@ -182,6 +182,7 @@ s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
 for _ in range(5000):
     s.sendto(bytes(1300), ("10.9.0.2", 9))'
 	more_than 100 dev_stat a tx-drop-queue
+	# shellcheck disable=SC2016 # expanded inside
 	is 5000 eval 'echo $(($(dev_stat a tx-packets) + $(dev_stat a tx-drop-queue)))'
 	is "$(dev_stat a tx-drop-queue)" statistic a tx_dropped
 	refused eval "dmesg | grep 'asks to queue packet'"
