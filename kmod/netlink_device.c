@@ -361,6 +361,8 @@ int omerta_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info)
 	hdr = genlmsg_iput(msg, info);
 	err = hdr ? fill_device(msg, ref.tun, skb) : -EMSGSIZE;
 	netdev_put(ref.tun->dev, &ref.tracker);
+	if (err == -ENODEV)
+		NL_SET_ERR_MSG(info->extack, "the device is being deleted");
 	if (err)
 		goto err_msg;
 	genlmsg_end(msg, hdr);

@@ -11,7 +11,7 @@
 
 /* A host that accepted data answers within this time, if by nothing else. */
 #define ANSWER_TIME	(10 * HZ)
-/* What the stack does with a packet may take long, so look at the clock after so many. */
+/* Packets to the stack between two looks at the clock, as it may send answers to them. */
 #define LOOK_PACKETS	4
 /* How long a run of NAPI goes on after the first look, in ns */
 #define RUN_TIME	(100 * NSEC_PER_USEC)

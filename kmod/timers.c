@@ -82,7 +82,7 @@ static void run_confirm(struct omerta_peer *peer)
 
 	if (!left)
 		return;
-	/* Even then the other end is to learn that it is active. */
+	/* The first is sent even then: the other end is to learn that the key is active. */
 	if (READ_ONCE(key->confirmed) && left < CONFIRM_TRIES) {
 		WRITE_ONCE(key->confirm_left, 0);
 		return;
@@ -105,7 +105,7 @@ static void run_answer(struct omerta_peer *peer)
 		omerta_peer_due(peer, at);
 		return;
 	}
-	/* Whoever has changed it sends, or has made another appointment. */
+	/* A change means that somebody sends, or has made another appointment. */
 	if (cmpxchg(&peer->answer_at, at, 0) == at)
 		omerta_tx_keepalive(peer);
 }

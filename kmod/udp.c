@@ -6,8 +6,8 @@
  * hook: netfilter and socket limits hold as for any UDP socket, and GSO
  * packets are not torn apart once the socket asks for them.
  *
- * What the queue has no room for is dropped by us, since the kernel would count a
- * super-packet as one datagram. Its own limit stands above ours.
+ * The device itself drops what the queue has no room for, since the kernel would count
+ * a super-packet as one datagram. The kernel's limit stands above ours.
  */
 #include "udp.h"
 
@@ -208,10 +208,10 @@ int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
 }
 
 /*
- * Take over what waits in a socket that finds no more, or drop it if the device goes
- * down; and what the socket has lost.
+ * Take over the datagrams that wait in a socket that finds no more, unless there is a reason
+ * to drop them; and the count of those that it has lost.
  */
-static void take_rest(struct omerta_tunnel *tun, struct sock *sk, bool down)
+static void take_rest(struct omerta_tunnel *tun, struct sock *sk, int why)
 {
 	struct sk_buff *skb;
 	int off = 0, err;
@@ -220,10 +220,10 @@ static void take_rest(struct omerta_tunnel *tun, struct sock *sk, bool down)
 		skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
 		if (!skb)
 			continue;
-		if (down)
-			drop(tun, skb, OMERTA_DROP_RX_DROP_DOWN);
-		else
+		if (why == OMERTA_NO_DROP)
 			skb_queue_tail(&tun->rx_rest, skb);
+		else
+			drop(tun, skb, why);
 	} while (skb || err != -EAGAIN);
 	omerta_drop_many(tun->drops, NULL, OMERTA_DROP_RX_DROP_SOCKET,
 			 sk_drops_read(sk));
@@ -233,7 +233,7 @@ static void take_rest(struct omerta_tunnel *tun, struct sock *sk, bool down)
 static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
 {
 	struct sockets old = {};
-	int i;
+	int i, why;
 
 	ASSERT_RTNL();
 	for (i = 0; i < OMERTA_FAMILIES; i++) {
@@ -251,15 +251,22 @@ static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
 	}
 	/* Who still sends or receives through the old ones, does so in RCU. */
 	synchronize_net();
+	/* Some that wait since the change before are enough. */
+	if (!s)
+		why = OMERTA_DROP_RX_DROP_DOWN;
+	else if (skb_queue_empty_lockless(&tun->rx_rest))
+		why = OMERTA_NO_DROP;
+	else
+		why = OMERTA_DROP_RX_DROP_SOCKET;
 	for (i = 0; i < OMERTA_FAMILIES; i++)
 		if (old.sock[i])
-			take_rest(tun, old.sock[i]->sk, !s);
+			take_rest(tun, old.sock[i]->sk, why);
 	sockets_close(&old);
 	if (!s)
 		return;
 	/*
-	 * What was in the old sockets, and what came in before data_ready() was in
-	 * place, has woken nobody.
+	 * Nobody was woken for datagrams that were in the old sockets, or came in before
+	 * data_ready() was in place.
 	 */
 	local_bh_disable();
 	napi_schedule(&tun->napi);

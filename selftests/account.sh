@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Memory, time and losses are accounted for. Needs root, and in practice a guest.
+# Memory and time are accounted for. Needs root, and in practice a guest.
 #
 # usage: account.sh [TEST...]	the names of functions; all without
 # shellcheck disable=SC2317 # the tests are called by name

@@ -158,6 +158,7 @@ test_checksums() {
 	is 0 tell a drain
 	on a nstat -asz UdpInCsumErrors | grep -E '^UdpInCsumErrors +1 '
 	on a nstat -asz Udp6InCsumErrors | grep -E '^Udp6InCsumErrors +1 '
+	is 2 dev_stat a rx-drop-checksum
 }
 
 # Who asks for datagrams gets them, and nobody else.

@@ -229,6 +229,14 @@ starve() {
 	fi
 }
 
+# starve_napi NS: its device's NAPI has a thread, to which no CPU comes until SPINNER ends
+starve_napi() {
+	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
+	on "$1" tee /sys/class/net/omr0/threaded <<<1
+	taskset -p 2 "$(pgrep '^napi/omr0')"
+	starve 1
+}
+
 # bound NS: whether there is who gets control datagrams
 bound() {
 	is true member "$(on "$1" omertactl -j link show "$DEV")" control-bound

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What is lost is in one counter. Needs root, and in practice a guest.
+# Each loss is in one counter. Needs root, and in practice a guest.
 #
 # usage: losses.sh [TEST...]	the names of functions; all without
 # shellcheck disable=SC2317,SC2119 # the tests are called by name, make_both without arguments
@@ -39,12 +39,12 @@ statistic() {
 	on "$1" cat "/sys/class/net/omr0/statistics/$2"
 }
 
-# starve_napi NS: its device's NAPI has a thread, to which no CPU comes until SPINNER ends
-starve_napi() {
-	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
-	on "$1" tee /sys/class/net/omr0/threaded <<<1
-	taskset -p 2 "$(pgrep '^napi/omr0')"
-	starve 1
+# send_some: 500 datagrams that are no records, to b
+send_some() {
+	on a taskset 1 python3 -c 'import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(500):
+    s.sendto(bytes(400), ("192.0.2.2", 51900))'
 }
 
 # Also super-packets, which the kernel counts as one.
@@ -89,7 +89,7 @@ test_other_ports() {
 	local i
 
 	make_both
-	# What comes for the port that is not open finds no socket.
+	# Datagrams for the port that is not open find no socket.
 	begin_sender 51900 51901
 	for ((i = 1; i <= 20; i++)); do
 		on b omertactl link set omr0 listen-port $((51900 + i % 2))
@@ -99,17 +99,12 @@ test_other_ports() {
 
 # Even what waits when the port changes is received.
 test_taken_over() {
-	local sent=500
-
 	make_both
 	starve_napi b
-	on a taskset 1 python3 -c 'import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for _ in range(int(sys.argv[1])):
-    s.sendto(bytes(400), ("192.0.2.2", 51900))' "$sent"
+	send_some
 	on b taskset 1 omertactl link set omr0 listen-port 51901
 	kill -9 "$SPINNER"
-	await is "$sent" dev_stat b rx-drop-type
+	await is 500 dev_stat b rx-drop-type
 }
 
 test_down() {
@@ -117,10 +112,7 @@ test_down() {
 
 	make_both
 	starve_napi b
-	on a taskset 1 python3 -c 'import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for _ in range(500):
-    s.sendto(bytes(400), ("192.0.2.2", 51900))'
+	send_some
 	bg b taskset 1 ip link set omr0 down
 	down=$!
 	await is 500 statistic b rx_dropped
@@ -143,7 +135,7 @@ test_down_and_up() {
 
 # Drop monitors see what was received in vain, and not what was received.
 test_drop_monitor() {
-	local trace=/sys/kernel/tracing i
+	local trace=/sys/kernel/tracing
 
 	[[ -e $trace/events ]] || mount -t tracefs none "$trace" || :
 	[[ -e $trace/events/skb/kfree_skb ]] || { echo "SKIP no tracepoint kfree_skb"; exit 4; }

@@ -32,7 +32,7 @@ static struct {
 	int (*poll)(struct napi_struct *napi, int budget);
 } devices[MOST];
 
-/* Of the thread that stands for a CPU: the host may have others run meanwhile. */
+/* The time of the thread that stands for a CPU, as the host may have others run meanwhile. */
 static u64 now(void)
 {
 #ifdef CONFIG_UML
