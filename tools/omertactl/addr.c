@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "addr.h"
 
+#include "quote.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -60,6 +62,9 @@ static int parse_port(const char *text, uint16_t *port)
 	return OM_OK;
 }
 
+#define NAME_CHARACTERS	\
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._"
+
 /* *res stays NULL for a name if those are not looked up. */
 static int lookup(const char *host, bool names, struct addrinfo **res,
 		  struct om_err *err)
@@ -77,6 +82,9 @@ static int lookup(const char *host, bool names, struct addrinfo **res,
 	if (strpbrk(host, ":%"))
 		return om_err(err, OM_USAGE,
 			      "not an address, or no such scope interface");
+	/* Who looks names up is not told what cannot be one, or may be a key. */
+	if (host[strspn(host, NAME_CHARACTERS)] || om_holds_key(host))
+		return om_err(err, OM_USAGE, "not a host's name");
 	if (!names)
 		return OM_OK;
 	hints.ai_flags = AI_ADDRCONFIG;
@@ -138,7 +146,7 @@ out:
 	if (res)
 		freeaddrinfo(res);
 	if (rc)
-		om_err_prefix(err, "\"%s\"", text);
+		om_err_prefix(err, "%s", OM_QUOTE(text));
 	return rc;
 }
 
@@ -243,8 +251,7 @@ int om_address_parse(const char *text, size_t len, struct om_prefix *p,
 		rc = parse_prefix(buf, p, err);
 	}
 	if (rc)
-		om_err_prefix(err, "\"%.*s\"", (int)(len < 256 ? len : 256),
-			      text);
+		om_err_prefix(err, "%s", OM_QUOTE_N(text, len));
 	return rc;
 }
 

@@ -2,6 +2,7 @@
 #include "args.h"
 
 #include "addr.h"
+#include "quote.h"
 #include "value.h"
 
 #include <errno.h>
@@ -65,9 +66,9 @@ static int find_word(const struct om_command *table, const char *object,
 	if (n == 1 && *text)
 		return OM_OK;
 	if (n && *text)
-		return om_err(err, OM_USAGE, "\"%s\": may be %s", text, all);
-	return om_err(err, OM_USAGE, "\"%s\": no such %s, see omertactl help%s%s",
-		      text, object ? "command" : "object", object ? " " : "",
+		return om_err(err, OM_USAGE, "%s: may be %s", OM_QUOTE(text), all);
+	return om_err(err, OM_USAGE, "%s: no such %s, see omertactl help%s%s",
+		      OM_QUOTE(text), object ? "command" : "object", object ? " " : "",
 		      object ? object : "");
 }
 
@@ -125,8 +126,8 @@ static int add_item(struct om_args *args, const char *item, size_t len,
 
 	if (add && sign && *item == '-')
 		return om_err(err, OM_USAGE,
-			      "\"%.*s\": a new peer has no prefix to remove",
-			      (int)(len < 64 ? len : 64), item);
+			      "%s: a new peer has no prefix to remove",
+			      OM_QUOTE_N(item, len));
 	rc = om_prefix_parse(item + sign, len - sign, &prefix, err);
 	if (rc)
 		return rc;
@@ -137,8 +138,8 @@ static int add_item(struct om_args *args, const char *item, size_t len,
 	*(sign ? &args->sign : &args->plain) = true;
 	if (args->sign && args->plain && !add)
 		return om_err(err, OM_USAGE,
-			      "\"%.*s\": either all prefixes have a + or -, or none has",
-			      (int)(len < 64 ? len : 64), item);
+			      "%s: either all prefixes have a + or -, or none has",
+			      OM_QUOTE_N(item, len));
 	p = om_list_add(&args->data.peer.allowed_ips, sizeof(*p));
 	*p = prefix;
 	args->data.has |= OM_BIT(OMERTA_A_PEER_ALLOWED_IPS);
@@ -174,10 +175,10 @@ static int add_items_of_file(struct om_args *args, const char *path,
 	int rc;
 
 	if (!f)
-		return om_err_sys(err, errno, "\"@%s\"", path);
+		return om_err_sys(err, errno, "@%s", OM_QUOTE_FILE(path));
 	len = getdelim(&text, &size, '\0', f);
 	if (len < 0 && ferror(f))
-		rc = om_err_sys(err, errno, "\"@%s\"", path);
+		rc = om_err_sys(err, errno, "@%s", OM_QUOTE_FILE(path));
 	else
 		rc = add_items(args, len < 0 ? "" : text, ", \t\r\n", err);
 	free(text);
@@ -251,8 +252,8 @@ static int parse_number(const struct om_opt *o, const char *value,
 	uint64_t v;
 
 	if (om_uint_parse(value, &v) || !v || v > o->max)
-		return om_err(err, OM_USAGE, "\"%.200s\": must be a number 1..%u",
-			      value, o->max);
+		return om_err(err, OM_USAGE, "%s: must be a number 1..%u",
+			      OM_QUOTE(value), o->max);
 	args->numbers[o->slot] = (uint32_t)v;
 	return OM_OK;
 }
@@ -287,8 +288,8 @@ static int parse_opt(int argc, char **argv, struct om_args *args, int *rc,
 	const struct om_opt *o = find_opt(args->cmd, argv[0]);
 
 	if (!o) {
-		*rc = om_err(err, OM_USAGE, "\"%.200s\": unknown option",
-			     argv[0]);
+		*rc = om_err(err, OM_USAGE, "%s: unknown option",
+			     OM_QUOTE(argv[0]));
 		return 0;
 	}
 	if (opt_given(o, args) && o->kind != OM_OPT_PREFIXES)
@@ -348,7 +349,7 @@ static int parse_pos(int argc, char **argv, struct om_args *args,
 		args->pos[i] = argv[used++];
 		if (is_device(what) &&
 		    om_ifname_check(args->pos[i], err)) {
-			om_err_prefix(err, "\"%.200s\"", args->pos[i]);
+			om_err_prefix(err, "%s", OM_QUOTE(args->pos[i]));
 			return -1;
 		}
 	}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "base.h"
 
+#include "quote.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +156,8 @@ void om_complain(const char *text)
 	char buf[4 * sizeof(((struct om_err *)0)->text)];
 
 	escape(buf, sizeof(buf), text, false);
+	/* Those who wrote it quoted none; a text of the kernel's or a library's might. */
+	om_hide_keys(buf);
 	if (to_syslog)
 		syslog(LOG_WARNING, "%s", buf);
 	else

@@ -4,6 +4,7 @@
 #include "keygen.h"
 #include "nl.h"
 #include "print.h"
+#include "quote.h"
 #include "state.h"
 
 #include <string.h>
@@ -47,8 +48,8 @@ static int read_secrets(struct om_args *args, struct om_err *err)
 	}
 	if (om_key_equal(key->rx_secret, key->tx_secret))
 		return om_err(err, OM_USAGE,
-			      "tx-key-file: \"%s\": the same key as in rx-key-file",
-			      args->files[1]);
+			      "tx-key-file: %s: the same key as in rx-key-file",
+			      OM_QUOTE_FILE(args->files[1]));
 	key->has |= OM_BIT(OMERTA_A_KEY_RX_SECRET) |
 		    OM_BIT(OMERTA_A_KEY_TX_SECRET);
 	return OM_OK;

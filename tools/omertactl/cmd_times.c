@@ -5,6 +5,7 @@
 #include "daemon.h"
 #include "keygen.h"
 #include "nl.h"
+#include "quote.h"
 #include "state.h"
 #include "times.h"
 #include "times_forget.h"
@@ -55,8 +56,8 @@ static int read_own(const char *config, uint8_t *public, struct om_err *err)
 		return rc;
 	if (!conf.host.private_key || !om_key_public(public, conf.host.private_key))
 		rc = om_err(err, OM_USAGE,
-			    "\"%s\": [Interface]: PrivateKeyFile or PrivateKey is missing",
-			    config);
+			    "%s: [Interface]: PrivateKeyFile or PrivateKey is missing",
+			    OM_QUOTE_FILE(config));
 	om_config_free(&conf);
 	return rc;
 }
@@ -69,7 +70,7 @@ static int become_owner(const char *dir, struct om_err *err)
 	if (geteuid() || stat(dir, &st) || !st.st_uid)
 		return OM_OK;
 	if (setegid(st.st_gid) || seteuid(st.st_uid))
-		return om_err_sys(err, errno, "the user of \"%s\"", dir);
+		return om_err_sys(err, errno, "the user of %s", OM_QUOTE_FILE(dir));
 	return OM_OK;
 }
 
@@ -116,7 +117,7 @@ int om_times_forget_command(struct om_ctx *ctx, struct om_args *args)
 	snprintf(path, sizeof(path), "%s/%s.times", dir, ifname);
 	snprintf(config, sizeof(config), OM_CONFIG_DIR "/%s.conf", ifname);
 	if (access(path, F_OK))
-		return om_err_sys(&ctx->err, errno, "\"%s\"", path);
+		return om_err_sys(&ctx->err, errno, "%s", OM_QUOTE_FILE(path));
 	rc = become_owner(dir, &ctx->err);
 	if (rc)
 		return rc;

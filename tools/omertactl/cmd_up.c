@@ -4,6 +4,7 @@
 #include "config.h"
 #include "host.h"
 #include "nl.h"
+#include "quote.h"
 #include "runner.h"
 #include "state.h"
 #include "sync.h"
@@ -29,16 +30,16 @@ static int find_target(const char *arg, struct target *t, struct om_err *err)
 		 arg);
 	if (slash) {
 		if (len < 6 || strcmp(base + len - 5, ".conf"))
-			return om_err(err, OM_USAGE, "\"%s\": a file's name is DEV.conf",
-				      arg);
+			return om_err(err, OM_USAGE, "%s: a file's name is DEV.conf",
+				      OM_QUOTE_FILE(arg));
 		len -= 5;
 	}
 	if (len >= sizeof(t->ifname))
 		len = sizeof(t->ifname);
 	snprintf(t->ifname, sizeof(t->ifname), "%.*s", (int)len, base);
 	if (len == sizeof(t->ifname))
-		return om_err(err, OM_USAGE, "\"%s\": a device name has 1..%d characters",
-			      arg, IFNAMSIZ - 1);
+		return om_err(err, OM_USAGE, "%s: a device name has 1..%d characters",
+			      OM_QUOTE_FILE(arg), IFNAMSIZ - 1);
 	return om_ifname_check(t->ifname, err);
 }
 
@@ -121,8 +122,8 @@ int om_up(struct om_ctx *ctx, struct om_args *args)
 		return rc;
 	if (!args->all && !conf.host.private_key)
 		rc = om_err(&ctx->err, OM_USAGE,
-			    "\"%s\": [Interface]: PrivateKeyFile or PrivateKey is missing",
-			    t.path);
+			    "%s: [Interface]: PrivateKeyFile or PrivateKey is missing",
+			    OM_QUOTE_FILE(t.path));
 	else
 		rc = OM_OK;
 	/* The agent reads them itself, after it has begun what is not to have them. */

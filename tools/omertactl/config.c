@@ -2,6 +2,7 @@
 #include "config_parse.h"
 
 #include "keygen.h"
+#include "quote.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -52,7 +53,7 @@ struct om_peer *om_parser_peer(const struct om_parser *p)
 static int begin_interface(struct om_parser *p, const char *s)
 {
 	if (p->interface_seen)
-		return om_parser_fail(p, s, "\"%s\": given twice", s);
+		return om_parser_fail(p, s, "[Interface]: given twice");
 	p->interface_seen = true;
 	p->section = &om_device_object;
 	return OM_OK;
@@ -89,9 +90,12 @@ static int start_section(struct om_parser *p, const char *s)
 		rc = begin_interface(p, s);
 	else if (!strcasecmp(s, "[Peer]"))
 		begin_peer(p);
+	else if (!strncasecmp(s, "[Interface]", 11) || !strncasecmp(s, "[Peer]", 6))
+		rc = om_parser_fail(p, strchr(s, ']') + 1,
+				    "nothing may follow a section's name on its line");
 	else
-		rc = om_parser_fail(p, s, "\"%.200s\": expected [Interface] or [Peer]",
-				    s);
+		rc = om_parser_fail(p, s, "%s: expected [Interface] or [Peer]",
+				    OM_QUOTE(s));
 	/* What follows is not worth a look. */
 	p->lost = rc;
 	return rc;
@@ -160,7 +164,6 @@ static int get_value(struct om_parser *p, char *s)
 	return OM_OK;
 }
 
-/* Whether a word can be a key's name; others may be a secret, and are not quoted. */
 #define LETTERS	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 static bool is_name(const char *s, size_t len)
@@ -172,10 +175,8 @@ static int not_assignment(struct om_parser *p, const char *s)
 {
 	size_t len = strcspn(s, " \t\r\n=");
 
-	if (is_name(s, len))
-		return om_parser_fail(p, s, "\"%.*s\": expected [SECTION] or KEY = VALUE",
-				      (int)len, s);
-	return om_parser_fail(p, s, "expected [SECTION] or KEY = VALUE");
+	return om_parser_fail(p, s, "%s: expected [SECTION] or KEY = VALUE",
+			      om_parser_quote(OM_QUOTE_BUF, s, len));
 }
 
 static int parse_assignment(struct om_parser *p, char *s)
@@ -193,8 +194,8 @@ static int parse_assignment(struct om_parser *p, char *s)
 	if (p->lost)
 		return OM_OK;
 	if (!p->section)
-		return om_parser_fail(p, s, "\"%.200s\": stands before the first section",
-				      s);
+		return om_parser_fail(p, s, "%s: stands before the first section",
+				      om_parser_quote(OM_QUOTE_BUF, s, strlen(s)));
 	rc = get_value(p, value);
 	return rc ? rc : om_parser_set(p, s, value);
 }
@@ -202,12 +203,17 @@ static int parse_assignment(struct om_parser *p, char *s)
 static int parse_line(struct om_parser *p, char *line, size_t len)
 {
 	char *s = line + strspn(line, " \t\r\n");
+	const char *cr;
 
 	p->line++;
 	p->text = line;
 	if (strlen(line) != len)
 		return om_parser_fail(p, line + strlen(line),
 				      "not a text file");
+	len -= len && line[len - 1] == '\n';
+	cr = memchr(line, '\r', len);
+	if (cr && cr != line + len - 1)
+		return om_parser_fail(p, cr, "a carriage return inside a line: lines end with a newline");
 	if (!*s || *s == '#')
 		return OM_OK;
 	if (*s == '[') {
@@ -271,7 +277,7 @@ static int read_config(const char *path, struct om_parser *p)
 
 	memset(p->conf, 0, sizeof(*p->conf));
 	if (!f)
-		return om_err_sys(p->err, errno, "\"%s\"", path);
+		return om_err_sys(p->err, errno, "%s", OM_QUOTE_FILE(path));
 	snprintf(dir, sizeof(dir), "%s", path);
 	p->name = std ? "(standard input)" : path;
 	p->dir = std ? "." : dirname(dir);

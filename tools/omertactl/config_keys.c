@@ -2,6 +2,7 @@
 #include "config_parse.h"
 
 #include "keygen.h"
+#include "quote.h"
 #include "value.h"
 
 #include <inttypes.h>
@@ -110,8 +111,8 @@ static int set_field(struct om_parser *p, const struct om_field *f,
 	if (f->type == OM_MULTI)
 		return add_prefixes(p, f, value);
 	if (om_field_has(f, data))
-		return om_parser_fail(p, value, "%s: \"%.200s\": given twice",
-				      f->conf, value);
+		return om_parser_fail(p, value, "%s: given twice",
+				      f->conf);
 	if (f->format == OM_ENDPOINT)
 		rc = set_endpoint(p, value);
 	else
@@ -156,8 +157,8 @@ static int set_secret(struct om_parser *p, const struct key *k, const char *valu
 	uint8_t *secret;
 
 	if (p->exposed)
-		return om_parser_fail(p, value, "%s: others may access this file: chmod o-rwx \"%s\"",
-				      k->name, p->name);
+		return om_parser_fail(p, value, "%s: others may access this file: chmod o-rwx %s",
+				      k->name, OM_QUOTE_FILE(p->name));
 	if (*secret_of(p, k))
 		return om_parser_fail(p, value, "%s: there is one already",
 				      k->name);
@@ -208,8 +209,8 @@ static int set_mtu(struct om_parser *p, const struct key *k, const char *value)
 	uint64_t v;
 
 	if (om_uint_parse(value, &v) || v < 68 || v > 65535)
-		return om_parser_fail(p, value, "%s: \"%.200s\": must be a number 68..65535",
-				      k->name, value);
+		return om_parser_fail(p, value, "%s: %s: must be a number 68..65535",
+				      k->name, OM_QUOTE(value));
 	p->conf->host.mtu = (uint32_t)v;
 	return OM_OK;
 }
@@ -222,8 +223,8 @@ static int set_table(struct om_parser *p, const struct key *k, const char *value
 		v = OM_TABLE_AUTO;
 	else if (strcmp(value, "off") &&
 		 (om_uint_parse(value, &v) || !v || v >= OM_TABLE_OFF))
-		return om_parser_fail(p, value, "%s: \"%.200s\": must be auto, off or a table's number",
-				      k->name, value);
+		return om_parser_fail(p, value, "%s: %s: must be auto, off or a table's number",
+				      k->name, OM_QUOTE(value));
 	p->conf->host.table = (uint32_t)v;
 	return OM_OK;
 }
@@ -241,8 +242,8 @@ static int set_post_quantum(struct om_parser *p, const struct key *k,
 	while (i < OM_ARRAY_SIZE(names) && strcmp(value, names[i]))
 		i++;
 	if (i == OM_ARRAY_SIZE(names))
-		return om_parser_fail(p, value, "%s: \"%.200s\": must be off, on or required",
-				      k->name, value);
+		return om_parser_fail(p, value, "%s: %s: must be off, on or required",
+				      k->name, OM_QUOTE(value));
 	/* Who does not want keys does not want it, either. */
 	if (i != OM_KEM_OFF && (p->flags & OM_CONFIG_SECRETS) && !om_kem_have())
 		return om_parser_fail(p, value, "%s: this omertactl has no ML-KEM-768: it takes an OpenSSL of 3.5 or later, when omertactl is built and when it runs",
@@ -272,6 +273,27 @@ static int set_key(struct om_parser *p, size_t i, const char *value)
 	return k->set(p, k, value);
 }
 
+const char *om_parser_quote(char *buf, const char *name, size_t len)
+{
+	const char *known = NULL;
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(keys); i++)
+		if (!strncasecmp(keys[i].name, name, len) && !keys[i].name[len])
+			known = keys[i].name;
+	for (size_t i = 0; i < om_device_object.fields + om_peer_object.fields; i++) {
+		const struct om_field *f = i < om_device_object.fields ?
+			&om_device_object.field[i] :
+			&om_peer_object.field[i - om_device_object.fields];
+
+		if (f->conf && !strncasecmp(f->conf, name, len) && !f->conf[len])
+			known = f->conf;
+	}
+	if (!known)
+		return om_quote(buf, name, len);
+	snprintf(buf, OM_QUOTE_LEN, "\"%s\"", known);
+	return buf;
+}
+
 int om_parser_set(struct om_parser *p, const char *key, char *value)
 {
 	const struct om_field *f;
@@ -286,7 +308,8 @@ int om_parser_set(struct om_parser *p, const char *key, char *value)
 		p->mark_line = p->line;
 	if (f)
 		return set_field(p, f, value);
-	return om_parser_fail(p, key, "\"%.200s\": no such key in [%s]", key,
+	return om_parser_fail(p, key, "%s: no such key in [%s]",
+			      om_parser_quote(OM_QUOTE_BUF, key, strlen(key)),
 			      p->section == &om_peer_object ? "Peer" :
 							      "Interface");
 }

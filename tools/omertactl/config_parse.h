@@ -40,6 +40,8 @@ void om_parser_put_place(struct om_parser *p, unsigned int line, unsigned int co
 
 struct om_peer *om_parser_peer(const struct om_parser *p);
 
+/* A key's name as OM_QUOTE_N() does it, and all that there are, as they are spelt */
+const char *om_parser_quote(char *buf, const char *name, size_t len);
 /* KEY = VALUE of the section at hand; both are in the line */
 int om_parser_set(struct om_parser *p, const char *key, char *value);
 /* A section ends. */

@@ -5,6 +5,7 @@
 #include "daemon_peers.h"
 #include "keygen.h"
 #include "notify.h"
+#include "quote.h"
 #include "sandbox.h"
 #include "sync.h"
 #include "times_forget.h"
@@ -488,7 +489,7 @@ static int enter_sandbox(const char **dir, struct om_err *err)
 	if (!*dir) {
 		*dir = OM_STATE_DIR;
 		if (mkdir(*dir, 0700) && errno != EEXIST)
-			return om_err_sys(err, errno, "\"%s\"", *dir);
+			return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(*dir));
 	}
 	return om_sandbox_enter(*dir, err);
 }

@@ -2,6 +2,7 @@
 #include "daemon_peers.h"
 
 #include "keygen.h"
+#include "quote.h"
 #include "state.h"
 #include "sync.h"
 #include "times_forget.h"
@@ -29,8 +30,8 @@ static int read_config(struct om_daemon *d, enum om_config_flags flags,
 
 	if (!rc && !conf->host.private_key) {
 		rc = om_err(err, OM_USAGE,
-			    "\"%s\": [Interface]: PrivateKeyFile or PrivateKey is missing",
-			    d->config);
+			    "%s: [Interface]: PrivateKeyFile or PrivateKey is missing",
+			    OM_QUOTE_FILE(d->config));
 		om_config_free(conf);
 	}
 	return rc;
@@ -85,7 +86,7 @@ int om_peers_read_config(struct om_daemon *d, struct om_err *err)
 	int rc = read_config(d, OM_CONFIG_NO_NAMES, &d->conf, err);
 
 	if (!rc && !set_host(d->agent, d->conf.host.private_key))
-		rc = om_err(err, OM_USAGE, "\"%s\": not a private key", d->config);
+		rc = om_err(err, OM_USAGE, "%s: not a private key", OM_QUOTE_FILE(d->config));
 	if (!rc)
 		index_config(d);
 	return rc;
@@ -497,8 +498,8 @@ static int sync_kernel(struct om_daemon *d, struct om_config *conf)
 	if ((conf->dev.has & OM_BIT(OMERTA_A_DEVICE_FWMARK)) &&
 	    conf->dev.fwmark != state.dev.fwmark)
 		rc = om_err(&d->err, OM_USAGE,
-			    "\"%s\": FwMark: routes may go by the mark of now: down and up changes it",
-			    d->config);
+			    "%s: FwMark: routes may go by the mark of now: down and up changes it",
+			    OM_QUOTE_FILE(d->config));
 	else
 		rc = om_sync_apply(d->nl, d->ifname, conf, &state, false,
 				   &d->err);
@@ -525,7 +526,7 @@ int om_peers_reload(struct om_daemon *d)
 		om_agent_remove_all(d->agent);
 		if (!set_host(d->agent, conf.host.private_key))
 			rc = om_err(&d->err, OM_USAGE,
-				    "\"%s\": not a private key", d->config);
+				    "%s: not a private key", OM_QUOTE_FILE(d->config));
 		know_own_time(d);
 		d->rebind = true;
 	}

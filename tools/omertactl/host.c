@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "host.h"
 
+#include "quote.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -119,7 +121,7 @@ static int allow_marks(struct om_err *err)
 	FILE *f = fopen(path, "we");
 
 	if (!f || fputs("1\n", f) < 0 || fclose(f))
-		return om_err_sys(err, errno, "\"%s\"", path);
+		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
 	return OM_OK;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "keygen.h"
 
+#include "quote.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -115,8 +117,8 @@ static void warn_mode(int fd, const char *name, const char *doing)
 	unsigned int mode = exposed(fd);
 
 	if (mode)
-		om_warn("%s \"%s\", which others may access (mode %04o)",
-			doing, name, mode);
+		om_warn("%s %s, which others may access (mode %04o)",
+			doing, OM_QUOTE_FILE(name), mode);
 }
 
 /* One byte, 0 at the end of the input */
@@ -189,7 +191,7 @@ static int read_secret(uint8_t *key, const char *path, bool last, bool safe,
 	int rc = OM_OK;
 
 	if (fd < 0)
-		return om_err_sys(err, errno, "\"%s\"", path);
+		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
 	if (safe && exposed(fd))
 		rc = om_err(err, OM_USAGE,
 			    "others may access it (mode %04o): chmod o-rwx",
@@ -204,7 +206,7 @@ static int read_secret(uint8_t *key, const char *path, bool last, bool safe,
 		rc = om_err(err, OM_USAGE, "the key is all zeros");
 	if (rc) {
 		sodium_memzero(key, OMERTA_KEY_LEN);
-		om_err_prefix(err, "\"%s\"", path);
+		om_err_prefix(err, "%s", OM_QUOTE_FILE(path));
 	}
 	return rc;
 }
@@ -255,7 +257,7 @@ static int print_random(bool clamp, struct om_err *err)
 		key[0] &= 248;
 		key[31] = (key[31] & 127) | 64;
 	}
-	warn_mode(STDOUT_FILENO, "standard output", "writing a secret to");
+	warn_mode(STDOUT_FILENO, "(standard output)", "writing a secret to");
 	rc = write_key(STDOUT_FILENO, key, err);
 	om_secret_wipe(key, sizeof(key));
 	return rc;
@@ -299,7 +301,7 @@ static int session_path(char *path, const char *prefix, size_t i,
 {
 	if (snprintf(path, PATH_MAX, "%s%s", prefix,
 		     session_files[i].suffix) >= PATH_MAX)
-		return om_err_sys(err, ENAMETOOLONG, "\"%s\"", prefix);
+		return om_err_sys(err, ENAMETOOLONG, "%s", OM_QUOTE_FILE(prefix));
 	return OM_OK;
 }
 
@@ -310,13 +312,13 @@ static int create_key_file(const char *path, const uint8_t *key,
 	int rc;
 
 	if (fd < 0)
-		return om_err_sys(err, errno, "\"%s\"", path);
+		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
 	rc = write_key(fd, key, err);
 	if (close(fd) && !rc)
 		rc = om_err_sys(err, errno, "close");
 	if (rc) {
 		unlink(path);
-		om_err_prefix(err, "\"%s\"", path);
+		om_err_prefix(err, "%s", OM_QUOTE_FILE(path));
 	}
 	return rc;
 }

@@ -5,6 +5,7 @@
 #include "keygen.h"
 #include "nl.h"
 #include "print.h"
+#include "quote.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -258,8 +259,8 @@ static int global_options(int argc, char **argv, struct om_ctx *ctx, int *rc)
 			return -1;
 		} else {
 			*rc = om_err(&ctx->err, OM_USAGE,
-				     "\"%.200s\": unknown option, see omertactl -h",
-				     argv[n]);
+				     "%s: unknown option, see omertactl -h",
+				     OM_QUOTE(argv[n]));
 			return -1;
 		}
 	}

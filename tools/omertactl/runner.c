@@ -2,6 +2,7 @@
 #include "runner.h"
 
 #include "daemon.h"
+#include "quote.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,14 +25,14 @@ static int open_file(const char *ifname, int flags, struct om_err *err)
 	if (!dir) {
 		dir = RUN_DIR;
 		if ((flags & O_CREAT) && mkdir(dir, 0755) && errno != EEXIST) {
-			om_err_sys(err, errno, "\"%s\"", dir);
+			om_err_sys(err, errno, "%s", OM_QUOTE_FILE(dir));
 			return -1;
 		}
 	}
 	snprintf(path, sizeof(path), "%s/%s.pid", dir, ifname);
 	fd = open(path, flags | O_RDWR | O_CLOEXEC, 0644);
 	if (fd < 0)
-		om_err_sys(err, errno, "\"%s\"", path);
+		om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
 	return fd;
 }
 

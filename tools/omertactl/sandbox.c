@@ -2,6 +2,7 @@
 #include "sandbox.h"
 
 #include "keygen.h"
+#include "quote.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -70,7 +71,7 @@ int om_sandbox_enter(const char *dir, struct om_err *err)
 	if (!geteuid() && !stat(dir, &st) && st.st_uid)
 		rc = become(st.st_uid, st.st_gid);
 	if (rc)
-		return om_err_sys(err, rc, "the user of \"%s\"", dir);
+		return om_err_sys(err, rc, "the user of %s", OM_QUOTE_FILE(dir));
 	rc = keep(1U << CAP_NET_ADMIN);
 	if (rc == EPERM)
 		return om_err(err, OM_SYSTEM, "needs the capability CAP_NET_ADMIN");

@@ -3,6 +3,7 @@
 
 #include "addr.h"
 #include "nl.h"
+#include "quote.h"
 #include "value.h"
 
 #include <errno.h>
@@ -206,14 +207,14 @@ static int resolve_name(const struct om_list *peers, const char *ifname,
 			continue;
 		if (*id)
 			return om_err(err, OM_SYSTEM,
-				      "peer: \"%s\": the name of peers %u and %u: use the id",
-				      name, *id, p->id);
+				      "peer: %s: the name of peers %u and %u: use the id",
+				      OM_QUOTE(name), *id, p->id);
 		*id = p->id;
 	}
 	if (!*id)
 		return om_err(err, OM_SYSTEM,
-			      "peer: \"%.200s\": no peer of %s has this name",
-			      name, ifname);
+			      "peer: %s: no peer of %s has this name",
+			      OM_QUOTE(name), ifname);
 	return OM_OK;
 }
 
@@ -228,8 +229,8 @@ int om_peer_resolve(struct om_nl *nl, const char *ifname, const char *text,
 	if (!om_uint_parse(text, &v)) {
 		if (!v || v > UINT32_MAX)
 			return om_err(err, OM_USAGE,
-				      "peer: \"%.200s\": must be a number 1..%u",
-				      text, UINT32_MAX);
+				      "peer: %s: must be a number 1..%u",
+				      OM_QUOTE(text), UINT32_MAX);
 		*id = (uint32_t)v;
 		return OM_OK;
 	}

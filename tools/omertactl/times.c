@@ -3,6 +3,7 @@
 
 #include "keygen.h"
 #include "map.h"
+#include "quote.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -178,14 +179,14 @@ static int renew(struct om_times *t, struct om_err *err)
 	snprintf(path, sizeof(path), "%s.new", t->path);
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return om_err_sys(err, errno, "\"%s\"", path);
+		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
 	rc = write_entries(t, fd);
 	if (!rc && rename(path, t->path))
 		rc = errno;
 	if (rc) {
 		close(fd);
 		unlink(path);
-		return om_err_sys(err, rc, "\"%s\"", path);
+		return om_err_sys(err, rc, "%s", OM_QUOTE_FILE(path));
 	}
 	/* From here on this is the file. */
 	if (t->fd >= 0)
@@ -195,7 +196,7 @@ static int renew(struct om_times *t, struct om_err *err)
 	t->lines = t->entries.n;
 	t->renew_at = 0;
 	rc = sync_dir(t->path);
-	return rc ? om_err_sys(err, rc, "\"%s\"", t->path) : OM_OK;
+	return rc ? om_err_sys(err, rc, "%s", OM_QUOTE_FILE(t->path)) : OM_OK;
 }
 
 static bool has_many_old(const struct om_times *t)
@@ -218,11 +219,11 @@ static int load(struct om_times *t, FILE *f, struct om_err *err)
 		t->lines++;
 		if (!parse(t, line))
 			return om_err(err, OM_SYSTEM,
-				      "\"%s\": line %zu is broken: without what was there, old handshakes could be replayed; remove the file only with new keys",
-				      t->path, t->lines);
+				      "%s: line %zu is broken: without what was there, old handshakes could be replayed; remove the file only with new keys",
+				      OM_QUOTE_FILE(t->path), t->lines);
 	}
 	if (ferror(f))
-		return om_err_sys(err, errno, "\"%s\"", t->path);
+		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(t->path));
 	return OM_OK;
 }
 
@@ -239,11 +240,11 @@ static int take_lock(struct om_times *t, struct om_err *err)
 
 	t->lock = open_lock(t->path, path, sizeof(path));
 	if (t->lock < 0)
-		return om_err_sys(err, errno, "\"%s\"", path);
+		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
 	if (flock(t->lock, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
-			return om_err_sys(err, errno, "\"%s\"", path);
-		om_err(err, OM_SYSTEM, "\"%s\": another agent has it", path);
+			return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
+		om_err(err, OM_SYSTEM, "%s: another agent has it", OM_QUOTE_FILE(path));
 		err->sys = EBUSY;
 		return OM_SYSTEM;
 	}
@@ -277,7 +278,7 @@ static int open_file(struct om_times *t, struct om_err *err)
 		rc = load(t, f, err);
 		fclose(f);
 	} else if (errno != ENOENT) {
-		rc = om_err_sys(err, errno, "\"%s\"", t->path);
+		rc = om_err_sys(err, errno, "%s", OM_QUOTE_FILE(t->path));
 	}
 	return rc ? rc : renew(t, err);
 }
@@ -287,7 +288,7 @@ struct om_times *om_times_open(const char *path, struct om_err *err)
 	struct om_times *t = calloc(1, sizeof(*t));
 
 	if (!t) {
-		om_err_sys(err, ENOMEM, "\"%s\"", path);
+		om_err_sys(err, ENOMEM, "%s", OM_QUOTE_FILE(path));
 		return NULL;
 	}
 	t->lock = -1;
@@ -295,7 +296,7 @@ struct om_times *om_times_open(const char *path, struct om_err *err)
 	OM_MAP_INIT(&t->entries, struct entry, node, key);
 	if (snprintf(t->path, sizeof(t->path), "%s", path) >=
 	    (int)sizeof(t->path)) {
-		om_err_sys(err, ENAMETOOLONG, "\"%s\"", path);
+		om_err_sys(err, ENAMETOOLONG, "%s", OM_QUOTE_FILE(path));
 		goto fail;
 	}
 	if (!take_lock(t, err) && !open_file(t, err))
@@ -360,7 +361,7 @@ int om_times_put(struct om_times *t, const uint8_t *key,
 		return rc;
 	rc = append(t, key, time);
 	if (rc)
-		return om_err_sys(err, rc, "\"%s\"", t->path);
+		return om_err_sys(err, rc, "%s", OM_QUOTE_FILE(t->path));
 	t->lines++;
 	om_times_learn(t, key, time);
 	/* Should that fail, the old file goes on for a while. */

@@ -2,6 +2,7 @@
 #include "times_forget.h"
 
 #include "keygen.h"
+#include "quote.h"
 #include "times.h"
 
 #include <errno.h>
@@ -28,15 +29,15 @@ static int write_request(const char *path, const uint8_t *public, struct om_err 
 
 	if (fd < 0 && errno == EEXIST)
 		return om_err(err, OM_SYSTEM,
-			      "\"%s\" is there: another one is at it; remove it if not",
-			      path);
+			      "%s is there: another one is at it; remove it if not",
+			      OM_QUOTE_FILE(path));
 	if (fd < 0)
-		return om_err_sys(err, errno, "\"%s\"", path);
+		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
 	om_base64_encode(line, public);
 	line[OM_BASE64_LEN - 1] = '\n';
 	ok = write(fd, line, OM_BASE64_LEN) == OM_BASE64_LEN;
 	if (!ok) {
-		om_err_sys(err, errno, "\"%s\"", path);
+		om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
 		unlink(path);
 	}
 	close(fd);
@@ -53,8 +54,8 @@ int om_times_forget_ask(const char *path, const uint8_t *public, struct om_err *
 	/* An older agent would end by the signal. */
 	if (!pid)
 		return om_err(err, OM_SYSTEM,
-			      "the agent that has \"%s\" cannot be asked: stop it, or start it again with this omertactl",
-			      path);
+			      "the agent that has %s cannot be asked: stop it, or start it again with this omertactl",
+			      OM_QUOTE_FILE(path));
 	request_path(request, sizeof(request), path);
 	rc = write_request(request, public, err);
 	if (rc)
@@ -84,13 +85,13 @@ int om_times_forget_asked(const char *path, uint8_t public[OM_NOISE_KEY],
 	request_path(request, sizeof(request), path);
 	fd = open(request, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
-		return om_err_sys(err, errno, "\"%s\"", request);
+		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(request));
 	n = read(fd, line, sizeof(line));
 	close(fd);
 	line[OM_BASE64_LEN - 1] = '\0';
 	if (n != sizeof(line) || om_base64_decode(public, line, err))
-		return om_err(err, OM_SYSTEM, "\"%s\": not the public key of a peer",
-			      request);
+		return om_err(err, OM_SYSTEM, "%s: not the public key of a peer",
+			      OM_QUOTE_FILE(request));
 	return OM_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "addr.h"
 #include "keygen.h"
+#include "quote.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -87,6 +88,8 @@ int om_ifname_check(const char *name, struct om_err *err)
 
 static int check_name(const char *text, struct om_err *err)
 {
+	const char *start = text;
+
 	while (*text) {
 		size_t len = om_utf8_len(text);
 
@@ -95,6 +98,9 @@ static int check_name(const char *text, struct om_err *err)
 				      "must be UTF-8 without control characters");
 		text += len;
 	}
+	/* Everybody who may look is shown it. */
+	if (om_holds_key(start))
+		return om_err(err, OM_USAGE, "a key cannot be a name");
 	return OM_OK;
 }
 
@@ -170,7 +176,7 @@ int om_value_parse(const struct om_field *f, const char *text, void *data,
 	else
 		rc = parse_uint(f, text, data, err);
 	if (rc)
-		om_err_prefix(err, "\"%.200s\"", text);
+		om_err_prefix(err, "%s", OM_QUOTE(text));
 	return rc;
 }
 

@@ -8,7 +8,7 @@
 /* The longest text of a field: a CPU list with every byte escaped */
 #define OM_VALUE_LEN	(4 * OMERTA_CPULIST_LEN + 1)
 
-/* Errors quote the value; the caller puts the option's name in front. */
+/* Errors quote the value as OM_QUOTE() does; the caller puts the option's name in front. */
 int om_value_parse(const struct om_field *f, const char *text, void *data,
 		   struct om_err *err);
 char *om_value_format(const struct om_field *f, const void *data, char *buf);

@@ -388,7 +388,8 @@ int om_nl_do(struct om_nl *nl, int cmd, const struct om_object *obj,
 	if (!fake.quiet)
 		log_request(cmd, obj, data);
 	if (fake.requests == fake.fail_at || fake.requests == fake.fail_also) {
-		om_err(err, OM_SYSTEM, "the fake says no");
+		om_err(err, OM_SYSTEM, "%s",
+		       *fake.fail_text ? fake.fail_text : "the fake says no");
 		err->sys = fake.fail_with;
 		return OM_SYSTEM;
 	}

@@ -13,6 +13,7 @@ struct fake {
 	unsigned int fail_at;		/* refuse this request, from 1 */
 	unsigned int fail_also;
 	int fail_with;			/* this errno, unless 0 */
+	char fail_text[160];		/* this message, unless empty */
 	size_t largest;			/* most bytes of prefixes in a request */
 	bool quiet;			/* no log */
 	bool denied;			/* reads of peers and keys fail */

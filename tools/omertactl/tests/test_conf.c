@@ -12,6 +12,8 @@
 #include <stdlib.h>
 
 #define PUB	"AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
+/* A private key, in places where none belongs */
+#define HUSH	"hush9HUSHhush/hushHUSH+hushHUSH5hushHUSHhus="
 #define PUB2	"//79/Pv6+fj39vX08/Lx8O/u7ezr6uno5+bl5OPi4eA="
 
 /* Files that are wrong, and what is said behind the file's name */
@@ -27,9 +29,9 @@ static const struct {
 	{ "ListenPort = 1\n", ":1:1: \"ListenPort\": stands before the first section" },
 	{ "[Interface\n", ":1:1: \"[Interface\": expected [Interface] or [Peer]" },
 	{ "[Foo]\n", ":1:1: \"[Foo]\": expected [Interface] or [Peer]" },
-	{ "[Interface]\n[Interface]\n", ":2:1: \"[Interface]\": given twice" },
+	{ "[Interface]\n[Interface]\n", ":2:1: [Interface]: given twice" },
 	{ "[Interface]\nListenPort\n", ":2:1: \"ListenPort\": expected [SECTION] or KEY = VALUE" },
-	{ "[Interface]\nListenPort = 1\nlistenport = 2\n", ":3:14: ListenPort: \"2\": given twice" },
+	{ "[Interface]\nListenPort = 1\nlistenport = 2\n", ":3:14: ListenPort: given twice" },
 	{ "[Interface]\nChunkSize = 1000\n", ":2:13: ChunkSize: \"1000\": must be 512" },
 	{ "[Interface]\nPolicy = quick # why\n", ":2:10: Policy: \"quick\": must be auto" },
 	{ "[Peer]\nName = x\n", ":1:1: [Peer]: PublicKey is missing" },
@@ -47,10 +49,29 @@ static const struct {
 	{ "[Peer]\nId = 1\nName = \"x\\x00\"\n", ":3:8: the quoted value is not complete" },
 	{ "[Peer]\nId = 1\nName = \"x\" y\n", ":3:12: nothing may follow the quoted value" },
 	{ "[Peer]\nId = 1\nName = \"a\\x07\"\n", ":3:8: Name: " },
+	{ "[Interface] PrivateKey = " HUSH "\n", ":1:12: nothing may follow a section's name on its line" },
+	{ "[Peer]PresharedKey = " HUSH "\n", ":1:7: nothing may follow a section's name" },
+	{ "[" HUSH "]\n", ":1:1: (not shown): expected [Interface] or [Peer]" },
+	{ "[Interface]\rPrivateKey = " HUSH "\r", ":1:12: a carriage return inside a line: lines end with a newline" },
+	{ "# of a Mac\r[Interface]\rListenPort = 1\r", ":1:11: a carriage return inside a line" },
+	{ "[Interface]\nTable = " HUSH "\n", ":2:9: Table: (not shown): must be auto, off or" },
+	{ "[Interface]\nMTU = " HUSH "\n", ":2:7: MTU: (not shown): must be a number" },
+	{ "[Interface]\nFwMark = " HUSH "\n", ":2:10: FwMark: (not shown): must be a number" },
+	{ "[Interface]\nCpus = " HUSH "\n", ":2:8: Cpus: (not shown): must be" },
+	{ "[Interface]\nAddress = 10.0.0.1/24, " HUSH "\n", ":2:24: Address: (not shown): not an IPv4" },
+	{ "[Interface]\n" HUSH " = PrivateKey\n", ":2:1: (not shown): expected [SECTION]" },
+	{ HUSH " = 1\n", ":1:1: (not shown): expected [SECTION]" },
+	{ "[Peer]\nName = " HUSH "\n", ":2:8: Name: (not shown): a key cannot be a name" },
+	{ "[Peer]\nEndpoint = " HUSH ":51900\n", ":2:12: Endpoint: (not shown): not a host's name" },
+	{ "[Peer]\nEndpoint = hushHUSHhushHUSHhushHUSHhushHUSHhushHUSHhus:1\n", ":2:12: Endpoint: (not shown): not a host's name" },
+	{ "[Peer]\nEndpoint = [" HUSH "]:51900\n", ":2:12: Endpoint: (not shown): not a host's name" },
+	{ "[Peer]\nAllowedIPs = " HUSH "\n", ":2:14: AllowedIPs: (not shown): not an IPv4" },
+	{ "[Peer]\nPostQuantum = " HUSH "\n", ":2:15: PostQuantum: (not shown): must be off, on" },
+	{ "[Interface]\nprivatekye = " HUSH "\n", ":2:1: \"privatekye\": no such key in [Interface]" },
 	{ "[Interface]\nPrivateKey hush\n", ":2:1: \"PrivateKey\": expected [SECTION] or KEY = VALUE" },
-	{ "[Interface]\nPrivateKey: hush=\n", ":2:1: expected [SECTION] or KEY = VALUE" },
-	{ "[Interface]\nhushhushhushhushhushhushhush=\n", ":2:1: expected [SECTION] or KEY = VALUE" },
-	{ "[Interface]\nhush+hush\n", ":2:1: expected [SECTION] or KEY = VALUE" },
+	{ "[Interface]\nPrivateKey: hush=\n", ":2:1: \"PrivateKey:\": expected [SECTION] or KEY = VALUE" },
+	{ "[Interface]\nhushhushhushhushhushhushhush=\n", ":2:1: (not shown): expected [SECTION] or KEY = VALUE" },
+	{ "[Interface]\nhush+hush\n", ":2:1: (not shown): expected [SECTION] or KEY = VALUE" },
 	{ "[Interface]\nPrivateKey = \"\" hush\n", ":2:17: nothing may follow the quoted value" },
 	{ "[Interface]\nPrivateKey = hush\n", ":2:14: PrivateKey: a key is 44 base64 characters long, not 4" },
 	{ "[Interface]\nPrivateKey = AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n", ":2:14: PrivateKey: the key is all zeros" },
@@ -398,7 +419,7 @@ static void check_all(void)
 		"[Peer]\nId = 2\nAllowedIPs = 10.0.0.0/8\n";
 	static const char *const messages[] = {
 		":2:14: ListenPort: ", ":3:7: MTU: ", ":4:1: \"[Per]\": ",
-		":6:1: [Peer]: PublicKey is missing", ":10:6: Id: \"y\": given twice",
+		":6:1: [Peer]: PublicKey is missing", ":10:6: Id: given twice",
 		":13:14: AllowedIPs: \"10.0.0.0/8\": stands twice",
 		": 6 mistakes\n",
 	};
@@ -468,6 +489,8 @@ static void secrets(void)
 	unit_file("key", "x\n", 2, 0600);
 	read_secret("conf: a file without a key", "[Interface]\n" FILES, 0600,
 		    "key\": a key is 44 base64 characters");
+	read_secret("conf: a key for a file's name", "[Interface]\nPrivateKeyFile = " HUSH "\n",
+		    0600, ":2:18: PrivateKeyFile: (not shown): No such file");
 	read_secret("conf: no such file", "[Interface]\nPrivateKeyFile = nil\n", 0600,
 		    "nil\": No such file");
 	/* The public key of PUB */

@@ -151,7 +151,7 @@ static const struct {
 	{ 1, "peer add omr0 id 1 name 0123456789012345678901234567890123456789012345678901234567890123", "", "longer than 63 bytes" },
 	{ 1, "peer add omr0 id 1 name 'a\tb'", "", "must be UTF-8 without control characters" },
 	{ 1, "peer add omr0 id 1 name \xff", "", "must be UTF-8 without control characters" },
-	{ 2, "peer add omr0 id 5 allowed-ips @/nonexistent/x", "", "allowed-ips: \"@/nonexistent/x\": No such file" },
+	{ 2, "peer add omr0 id 5 allowed-ips @/nonexistent/x", "", "allowed-ips: @\"/nonexistent/x\": No such file" },
 	/* keys but for their files */
 	{ 0, "key activate omr0 peer carol local-id 0x11", "key-activate ifname=omr0 peer-id=3 local-id=0x11\n", NULL },
 	{ 0, "key retire omr0 peer 1 local-id 17", "key-retire ifname=omr0 peer-id=1 local-id=0x11\n", NULL },
@@ -240,5 +240,6 @@ int main(void)
 	test_times();
 	test_up();
 	test_daemon();
+	test_leak();
 	return unit_end();
 }

@@ -48,5 +48,6 @@ void test_agent(void);
 void test_times(void);
 void test_up(void);
 void test_daemon(void);
+void test_leak(void);
 
 #endif

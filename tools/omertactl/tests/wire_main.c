@@ -3,6 +3,7 @@
  * The real nl.c and commands against bytes: would catch a wrong attribute
  * number or width, an unwiped message, a dump that is cut off or read twice.
  */
+#include "plant.h"
 #include "unit.h"
 #include "wire.h"
 
@@ -550,6 +551,68 @@ static void prefix_size(void)
 		v6);
 }
 
+/* Whatever the kernel says with a key in it, or broken off somewhere */
+static void leaks(void)
+{
+	static const char *const words[] = {
+		"link set omr0 percpu-threshold 1", "link show", "peer show omr0", "stats",
+		"key add omr0 peer 1 local-id 17 remote-id 34 rx-key-file - tx-key-file -",
+		"monitor omr0", "-j dump", "show",
+	};
+	static const uint16_t types[] = { NLMSG_ERROR, NLMSG_DONE, WIRE_FAMILY };
+	struct unit_run run = { 0 };
+	unsigned int i, refused = 0;
+	char text[200], input[200];
+	bool shows = false;
+
+	for (i = 0; i < 2000 && !shows; i++) {
+		size_t at, whole;
+
+		plant_seed(i);
+		wire_reset();
+		wire_datagram();
+		snprintf(text, sizeof(text), "no such thing");
+		plant(text, sizeof(text), true);
+		at = wire_message(types[plant_below(3)],
+				  plant_below(2) ? NLM_F_ACK_TLVS : NLM_F_MULTI);
+		if (plant_below(2)) {
+			wire_genl((uint8_t)plant_below(16));
+		} else {
+			int error = -(int)plant_below(40);
+
+			memcpy(wire.answer[0].b + wire.answer[0].len, &error, sizeof(error));
+			wire.answer[0].len += sizeof(error);
+			/* What it echoes of the request may have the secrets. */
+			snprintf((char *)wire.answer[0].b + wire.answer[0].len, 200, "%s", text);
+			wire.answer[0].len += NLMSG_ALIGN(strlen(text));
+		}
+		for (unsigned int n = plant_below(6); n; n--) {
+			size_t len = strlen(text) + plant_below(2);
+
+			/* Public keys, names and the like are shown, as they should be. */
+			wire_attr(plant_below(2) ? NLMSGERR_ATTR_MSG :
+						   (uint16_t)(100 + plant_below(40)),
+				  text, len);
+		}
+		wire_end_message(at);
+		whole = wire.answer[0].len;
+		if (!plant_below(4))
+			wire.answer[0].len = NLMSG_HDRLEN +
+				plant_below((unsigned int)(whole - NLMSG_HDRLEN));
+		snprintf(input, sizeof(input), "%s\n" TX "\n", plant_key);
+		run = unit_main(words[plant_below(OM_ARRAY_SIZE(words))], input);
+		refused += run.rc != 0;
+		shows = plant_shows(&run);
+		if (!shows)
+			unit_run_free(&run);
+	}
+	unit_ok(!shows && refused > 200, "wire: a key in what the kernel says",
+		"round %u, %u refused\n%s\n%s", i, refused, shows ? run.err : "",
+		shows ? run.out : "");
+	if (shows)
+		unit_run_free(&run);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1) {
@@ -569,5 +632,6 @@ int main(int argc, char **argv)
 	monitor();
 	control();
 	prefix_size();
+	leaks();
 	return unit_end();
 }
