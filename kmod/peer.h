@@ -39,7 +39,6 @@
  * @told_until: jiffies at which @told_mtu is forgotten; lock: @endpoint_lock
  * @tx_lock: makes staging serial; BH off
  * @stage: packets that wait for a key or a route; lock: @tx_lock
- * @stage_since: jiffies at which @stage began to wait; lock: @tx_lock
  * @stage_bytes: memory of what is in @stage, charged to the tenant; lock: @tx_lock
  * @stage_why: what it will be dropped for, if it comes to that; lock: @tx_lock
  * @key_wanted: a key was asked for and none has sealed since; lock: @tx_lock
@@ -88,7 +87,6 @@ struct omerta_peer {
 	unsigned long told_until;
 	spinlock_t tx_lock; /* of all that stages */
 	struct sk_buff_head stage;
-	unsigned long stage_since;
 	u32 stage_bytes;
 	enum omerta_drop stage_why;
 	bool key_wanted;

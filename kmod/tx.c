@@ -27,7 +27,8 @@
 #define STAGE_BYTES		SZ_1M
 /* The first packet of a peer is short, else it counts as any. */
 #define STAGE_BYTES_FIRST	SZ_4K
-#define STAGE_TIME		(5 * HZ)
+/* Tries to agree on a key come 5 to 5.33 s apart: two more of them, and an answer */
+#define STAGE_TIME		(12 * HZ)
 /* So much of it is sent in one go. */
 #define FLUSH_PACKETS		32U
 #define FLUSH_BYTES		SZ_64K
@@ -221,11 +222,20 @@ static void seal(struct omerta_tunnel *tun, struct omerta_jobs *jobs)
 			omerta_tunnel_split(tun, jobs->bytes, n));
 }
 
-/* The charge of a packet that waits; its truesize may grow meanwhile. */
-static u32 *charge_of(struct sk_buff *skb)
+/*
+ * Of a packet that waits.
+ * @since: jiffies at which that began
+ * @charge: its truesize at that time, which may grow meanwhile
+ */
+struct stage_cb {
+	unsigned long since;
+	u32 charge;
+};
+
+static struct stage_cb *stage_cb(struct sk_buff *skb)
 {
-	BUILD_BUG_ON(sizeof(u32) > sizeof(skb->cb));
-	return (u32 *)skb->cb;
+	BUILD_BUG_ON(sizeof(struct stage_cb) > sizeof(skb->cb));
+	return (struct stage_cb *)skb->cb;
 }
 
 /* Let a packet wait; false if a bound keeps it from that. */
@@ -235,8 +245,6 @@ static bool stage_wait(struct omerta_peer *peer, struct sk_buff *skb)
 
 	lockdep_assert_held(&peer->tx_lock);
 
-	if (first)
-		peer->stage_since = jiffies;
 	/* Also if it does not: to ask for a key again some day */
 	omerta_peer_due(peer, jiffies + HZ);
 	if (skb_queue_len(&peer->stage) >= STAGE_LEN || peer->stage_bytes > STAGE_BYTES)
@@ -246,7 +254,8 @@ static bool stage_wait(struct omerta_peer *peer, struct sk_buff *skb)
 				 first && skb->truesize <= STAGE_BYTES_FIRST ?
 				 &stage_first_bounds : &stage_bounds))
 		return false;
-	*charge_of(skb) = skb->truesize;
+	stage_cb(skb)->since = jiffies;
+	stage_cb(skb)->charge = skb->truesize;
 	peer->stage_bytes += skb->truesize;
 	/* Whoever counts what is on its way shall not wait for it. */
 	skb_orphan(skb);
@@ -291,7 +300,7 @@ static bool flush_some(struct omerta_peer *peer)
 		skb = __skb_dequeue(&peer->stage);
 		if (skb) {
 			len += skb->len;
-			bytes = *charge_of(skb);
+			bytes = stage_cb(skb)->charge;
 			err = stage(peer, skb, &jobs);
 			if (err == -EAGAIN)
 				__skb_queue_head(&peer->stage, skb);
@@ -483,11 +492,17 @@ void omerta_tx_retry(struct omerta_peer *peer)
 
 	__skb_queue_head_init(&old);
 	spin_lock_bh(&peer->tx_lock);
-	if (!skb_queue_empty(&peer->stage) &&
-	    time_before(jiffies, peer->stage_since + STAGE_TIME))
+	while ((skb = skb_peek(&peer->stage)) &&
+	       time_after_eq(jiffies, stage_cb(skb)->since + STAGE_TIME)) {
+		__skb_unlink(skb, &peer->stage);
+		omerta_peer_uncharge_stage(peer, stage_cb(skb)->charge);
+		__skb_queue_tail(&old, skb);
+	}
+	/* The next packet asks again. */
+	if (!skb || !skb_queue_empty(&old))
+		peer->key_wanted = false;
+	if (skb)
 		omerta_peer_due(peer, jiffies + HZ);
-	else
-		omerta_peer_unstage_all(peer, &old);
 	why = peer->stage_why;
 	spin_unlock_bh(&peer->tx_lock);
 

@@ -293,6 +293,26 @@ test_nat() {
 	is 192.0.2.2:1000 peer_endpoint a b
 }
 
+# A packet outlasts two tries that get no answer.
+test_lost_tries() {
+	make_ns a b
+	make_veth a b
+	config a
+	config b
+	config_peer a b 'Endpoint = 192.0.2.2:1000'
+	config_peer b a
+	bg b ./relay.py 192.0.2.2:1000 192.0.2.2:1001 192.0.2.2 "$PORT" 2 >"$DIR/apart"
+	await udp_bound b 1000
+	host a
+	host b
+	agent a
+	agent b
+	on a ping -c 1 -W "$WAIT" 10.9.0.2
+	more_than 4999 cat "$DIR/apart"
+	no_drops a
+	no_drops b
+}
+
 # A name that means something else after a while
 test_named_endpoint() {
 	mkdir -p /etc/netns/omt-a
@@ -643,7 +663,7 @@ test_device_gone() {
 
 TESTS=(
 	test_first_packet test_rekeys test_bad_link test_both_begin test_restart
-	test_clock_steps test_two_clocks test_forget_time test_moves test_nat test_named_endpoint test_preshared_key test_post_quantum test_unknown_peer test_replaced_peer
+	test_clock_steps test_two_clocks test_forget_time test_moves test_nat test_lost_tries test_named_endpoint test_preshared_key test_post_quantum test_unknown_peer test_replaced_peer
 	test_keepalive_begins test_powers test_resolver_gone test_hostile_replays
 	test_hostile_flood test_refusals test_reload
 	test_device_gone

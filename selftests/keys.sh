@@ -115,7 +115,7 @@ test_full_stage() {
 	saw 'key-needed omr0 2'
 }
 
-# What nothing came of is dropped after 5 s, the sender told, and the next packet
+# What nothing came of is dropped after 12 s, the sender told, and the next packet
 # asks again.
 test_stage_ends() {
 	local ping
@@ -139,7 +139,7 @@ wait_for_key() {
 
 	activate b a
 	before=$(peer_stat b a rx-packets)
-	# They wait for 5 s only.
+	# They wait for 12 s only.
 	# shellcheck disable=SC2016 # expanded inside
 	on a bash -c 'for _ in {1..20}; do
 		printf %1200s x >/dev/udp/10.9.0.2/9

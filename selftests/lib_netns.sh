@@ -206,14 +206,17 @@ no_drops() {
 # machine is as before once that ends.
 starve() {
 	local server=/sys/kernel/debug/sched/fair_server/cpu$1/runtime mask=$((1 << $1)) share
+	local served=
 
 	share=$(sysctl -n kernel.sched_rt_runtime_us) || { echo "SKIP no real-time class"; exit 4; }
-	# shellcheck disable=SC2064 # what it is now
-	trap "sysctl -q kernel.sched_rt_runtime_us=$share" EXIT
-	sysctl -q kernel.sched_rt_runtime_us=-1
 	# Linux 6.12 and later have a second way to give others some time.
 	[[ -e $server ]] || mount -t debugfs none /sys/kernel/debug || :
-	[[ ! -e $server ]] || echo 0 >"$server"
+	[[ ! -e $server ]] || served=$(<"$server")
+	# The share last: while the server has none, 6.12 refuses to change that.
+	# shellcheck disable=SC2064 # what they are now
+	trap "${served:+echo $served >$server; }sysctl -q kernel.sched_rt_runtime_us=$share" EXIT
+	sysctl -q kernel.sched_rt_runtime_us=-1
+	[[ ! $served ]] || echo 0 >"$server"
 	# shellcheck disable=SC2016 # expanded inside
 	bg a taskset "$mask" chrt -f 99 bash -c 'echo >"$0"; while :; do :; done' "$DIR/starved"
 	# shellcheck disable=SC2034 # for those that source this
