@@ -150,7 +150,7 @@ test_clock_steps() {
 # lose_times NS: its agent begins anew, and does not know what it sent and got
 lose_times() {
 	stop "$1"
-	rm "$DIR/$1.state/omr0.times"
+	rm "$DIR/$1.state"/*.times
 	agent "$1"
 }
 
@@ -196,7 +196,7 @@ test_two_clocks() {
 
 # last_time NS: of its peer, it knows the last time that there is
 last_time() {
-	sed -i "/^$(sed 's,/,\\/,g' "$DIR/$1.pub") /! s/ .*/ 7fffffffffffffff00000000/" "$DIR/$1.state/omr0.times"
+	sed -i "/^$(sed 's,/,\\/,g' "$DIR/$1.pub") /! s/ .*/ 7fffffffffffffff00000000/" "$DIR/$1.state"/*.times
 }
 
 # forget NS PEER
@@ -227,7 +227,7 @@ test_forget_time() {
 	chown 65534:65534 "$DIR/b.state" "$DIR/b.state"/*
 	chmod o+x "$DIR"
 	forget b a
-	is 65534 stat -c %u "$DIR/b.state/omr0.times"
+	is 65534 stat -c %u "$DIR/b.state"/*.times
 	agent b
 	rekey a
 	await agree_on_key
@@ -580,7 +580,7 @@ test_powers() {
 	is 0000000000001000 status a CapPrm
 	more_than 0 status a VmLck
 	grep -E '^Max core file size +0 +0 ' "/proc/${AGENT[a]}/limits"
-	is 65534 stat -c %u "$DIR/a.state/omr0.times"
+	is 65534 stat -c %u "$DIR/a.state"/*.times
 	resolver=$(pgrep -P "${AGENT[a]}")
 	is 0000000000000000 sed -n 's/^CapPrm:\t//p' "/proc/$resolver/status"
 	is 65534 sed -nE 's/^Uid:\t([0-9]+).*/\1/p' "/proc/$resolver/status"

@@ -46,7 +46,7 @@ static int find_public(struct om_ctx *ctx, const char *ifname, const char *text,
 			      ifname, id) : OM_OK;
 }
 
-/* Our own public key, which is part of the name that a peer's time has in the file */
+/* Our own public key, which the file is named by */
 static int read_own(const char *config, uint8_t *public, struct om_err *err)
 {
 	struct om_config conf;
@@ -74,36 +74,11 @@ static int become_owner(const char *dir, struct om_err *err)
 	return OM_OK;
 }
 
-/* The configuration may be for ourselves alone. */
-static int become_self(struct om_err *err)
-{
-	if (seteuid(getuid()) || setegid(getgid()))
-		return om_err_sys(err, errno, "our own user");
-	return OM_OK;
-}
-
-/* No agent runs. */
-static int forget(struct om_times *times, const char *dir, const char *config,
-		  const uint8_t *public, struct om_err *err)
-{
-	uint8_t ours[OMERTA_KEY_LEN], key[OM_NOISE_KEY];
-	int rc = become_self(err);
-
-	if (!rc)
-		rc = read_own(config, ours, err);
-	if (!rc)
-		rc = become_owner(dir, err);
-	if (rc)
-		return rc;
-	om_times_key(ours, public, key);
-	return om_times_forget(times, key, err);
-}
-
 int om_times_forget_command(struct om_ctx *ctx, struct om_args *args)
 {
 	const char *ifname = args->pos[0], *dir = getenv("STATE_DIRECTORY");
+	uint8_t public[OMERTA_KEY_LEN], ours[OMERTA_KEY_LEN], key[OM_NOISE_KEY];
 	char path[PATH_MAX], config[PATH_MAX];
-	uint8_t public[OMERTA_KEY_LEN];
 	struct om_times *times;
 	int rc;
 
@@ -112,19 +87,22 @@ int om_times_forget_command(struct om_ctx *ctx, struct om_args *args)
 	rc = find_public(ctx, ifname, args->peer, public);
 	if (rc)
 		return rc;
+	snprintf(config, sizeof(config), OM_CONFIG_DIR "/%s.conf", ifname);
+	rc = read_own(args->files[0] ? args->files[0] : config, ours, &ctx->err);
+	if (rc)
+		return rc;
 	if (!dir)
 		dir = OM_STATE_DIR;
-	snprintf(path, sizeof(path), "%s/%s.times", dir, ifname);
-	snprintf(config, sizeof(config), OM_CONFIG_DIR "/%s.conf", ifname);
+	om_times_path(path, sizeof(path), dir, ours);
 	if (access(path, F_OK))
 		return om_err_sys(&ctx->err, errno, "%s", OM_QUOTE_FILE(path));
 	rc = become_owner(dir, &ctx->err);
 	if (rc)
 		return rc;
+	om_times_key(ours, public, key);
 	times = om_times_open(path, &ctx->err);
 	if (times)
-		rc = forget(times, dir, args->files[0] ? args->files[0] : config, public,
-			    &ctx->err);
+		rc = om_times_forget(times, key, &ctx->err);
 	else if (ctx->err.sys == EBUSY)
 		rc = om_times_forget_ask(path, public, &ctx->err);
 	else

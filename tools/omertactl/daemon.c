@@ -483,8 +483,10 @@ static int open_signals(struct om_daemon *d, struct om_err *err)
 }
 
 /* With the folder for its times, and as the user whom that belongs to */
-static int enter_sandbox(const char **dir, struct om_err *err)
+static int enter_sandbox(struct om_daemon *d, struct om_err *err)
 {
+	const char **dir = &d->state_dir;
+
 	*dir = getenv("STATE_DIRECTORY");
 	if (!*dir) {
 		*dir = OM_STATE_DIR;
@@ -492,13 +494,6 @@ static int enter_sandbox(const char **dir, struct om_err *err)
 			return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(*dir));
 	}
 	return om_sandbox_enter(*dir, err);
-}
-
-static int open_times(struct om_daemon *d, const char *dir, struct om_err *err)
-{
-	snprintf(d->times_path, sizeof(d->times_path), "%s/%s.times", dir, d->ifname);
-	d->times = om_times_open(d->times_path, err);
-	return d->times ? OM_OK : OM_SYSTEM;
 }
 
 static int open_sockets(struct om_daemon *d, struct om_err *err)
@@ -517,7 +512,6 @@ static int open_sockets(struct om_daemon *d, struct om_err *err)
 
 static int set_up(struct om_daemon *d, struct om_err *err)
 {
-	const char *dir;
 	int rc;
 
 	/* Nobody waits for the resolver, which is begun before there are secrets. */
@@ -536,9 +530,9 @@ static int set_up(struct om_daemon *d, struct om_err *err)
 	if (!rc)
 		rc = om_peers_read_config(d, err);
 	if (!rc)
-		rc = enter_sandbox(&dir, err);
+		rc = enter_sandbox(d, err);
 	if (!rc)
-		rc = open_times(d, dir, err);
+		rc = om_peers_open_times(d, err);
 	if (!rc)
 		rc = open_sockets(d, err);
 	if (!rc && om_peers_adopt(d)) {

@@ -507,34 +507,69 @@ static int sync_kernel(struct om_daemon *d, struct om_config *conf)
 	return rc;
 }
 
+/* The file of a private key's times, and its place in @path; NULL after an error */
+static struct om_times *open_times(const struct om_daemon *d, const uint8_t *private,
+				   char path[PATH_MAX], struct om_err *err)
+{
+	uint8_t public[OM_NOISE_KEY];
+
+	if (!om_key_public(public, private)) {
+		om_err(err, OM_USAGE, "%s: not a private key", OM_QUOTE_FILE(d->config));
+		return NULL;
+	}
+	om_times_path(path, PATH_MAX, d->state_dir, public);
+	return om_times_open(path, err);
+}
+
+int om_peers_open_times(struct om_daemon *d, struct om_err *err)
+{
+	d->times = open_times(d, d->conf.host.private_key, d->times_path, err);
+	return d->times ? OM_OK : OM_SYSTEM;
+}
+
+/* With another key we are somebody else, to whom nobody has answered. */
+static void take_key(struct om_daemon *d, const uint8_t *private, struct om_times *times,
+		     const char path[PATH_MAX])
+{
+	om_agent_remove_all(d->agent);
+	set_host(d->agent, private);
+	om_times_close(d->times);
+	d->times = times;
+	memcpy(d->times_path, path, PATH_MAX);
+	know_own_time(d);
+	d->rebind = true;
+}
+
 int om_peers_reload(struct om_daemon *d)
 {
+	struct om_times *times = NULL;
 	struct om_config conf;
+	char path[PATH_MAX];
 	int rc = read_config(d, OM_CONFIG_NO_NAMES, &conf, &d->err);
 
 	if (rc)
 		return rc;
+	if (!om_key_equal(conf.host.private_key, d->conf.host.private_key)) {
+		times = open_times(d, conf.host.private_key, path, &d->err);
+		if (!times) {
+			om_config_free(&conf);
+			return OM_SYSTEM;
+		}
+	}
 	rc = sync_kernel(d, &conf);
 	if (rc) {
 		/* Some of it may have been done. */
 		d->adopt = true;
+		om_times_close(times);
 		om_config_free(&conf);
 		return rc;
 	}
-	/* With another key we are somebody else, to whom nobody has answered. */
-	if (!om_key_equal(conf.host.private_key, d->conf.host.private_key)) {
-		om_agent_remove_all(d->agent);
-		if (!set_host(d->agent, conf.host.private_key))
-			rc = om_err(&d->err, OM_USAGE,
-				    "%s: not a private key", OM_QUOTE_FILE(d->config));
-		know_own_time(d);
-		d->rebind = true;
-	}
+	if (times)
+		take_key(d, conf.host.private_key, times, path);
 	om_config_free(&d->conf);
 	d->conf = conf;
 	index_config(d);
-	if (!rc)
-		rc = om_peers_adopt(d);
+	rc = om_peers_adopt(d);
 	if (!rc)
 		rc = om_peers_bind(d);
 	/* It is tried again then. */

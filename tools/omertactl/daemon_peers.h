@@ -20,6 +20,7 @@ struct om_daemon {
 	struct om_nl_events *events;
 	struct om_resolver resolver;
 	struct om_times *times;
+	const char *state_dir;		/* of @times_path */
 	char times_path[PATH_MAX];
 	struct om_agent *agent;		/* in guarded memory */
 	struct om_config conf;
@@ -60,6 +61,8 @@ struct om_doomed_key {
 
 /* The file for the first time */
 int om_peers_read_config(struct om_daemon *d, struct om_err *err);
+/* The file of the times of the configuration's key */
+int om_peers_open_times(struct om_daemon *d, struct om_err *err);
 /* Frees what this and the other calls made, not the agent. */
 void om_peers_end(struct om_daemon *d);
 /* Take the peers that the kernel has. Errors of this and the others are in d->err. */

@@ -214,8 +214,10 @@ static int load(struct om_times *t, FILE *f, struct om_err *err)
 	size_t n;
 
 	while ((n = fread(line, 1, LINE, f)) == LINE) {
-		if (memchr(line, 0, LINE) && fgetc(f) == EOF)
+		if (memchr(line, 0, LINE) && fgetc(f) == EOF) {
+			t->cut = true;
 			break;
+		}
 		t->lines++;
 		if (!parse(t, line))
 			return om_err(err, OM_SYSTEM,
@@ -224,6 +226,7 @@ static int load(struct om_times *t, FILE *f, struct om_err *err)
 	}
 	if (ferror(f))
 		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(t->path));
+	t->cut |= n && n < LINE;
 	return OM_OK;
 }
 
@@ -244,7 +247,7 @@ static int take_lock(struct om_times *t, struct om_err *err)
 	if (flock(t->lock, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
 			return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
-		om_err(err, OM_SYSTEM, "%s: another agent has it", OM_QUOTE_FILE(path));
+		om_err(err, OM_SYSTEM, "%s: another agent has it, and this private key", OM_QUOTE_FILE(path));
 		err->sys = EBUSY;
 		return OM_SYSTEM;
 	}
@@ -271,16 +274,31 @@ pid_t om_times_owner(const char *path)
 
 static int open_file(struct om_times *t, struct om_err *err)
 {
-	FILE *f = fopen(t->path, "re");
-	int rc = OM_OK;
+	FILE *f;
+	int rc;
 
-	if (f) {
+	t->fd = open(t->path, O_RDWR | O_APPEND | O_CLOEXEC);
+	f = fopen(t->path, "re");
+	if (t->fd < 0 || !f) {
+		rc = errno == ENOENT ? renew(t, err) :
+				       om_err_sys(err, errno, "%s", OM_QUOTE_FILE(t->path));
+	} else {
 		rc = load(t, f, err);
-		fclose(f);
-	} else if (errno != ENOENT) {
-		rc = om_err_sys(err, errno, "%s", OM_QUOTE_FILE(t->path));
+		/* What is there counts, also while the disk has no room for more. */
+		if (!rc && (t->cut || t->lines > t->entries.n) && renew(t, &(struct om_err){ 0 }))
+			t->renew_at = t->lines + OLD_MORE;
 	}
-	return rc ? rc : renew(t, err);
+	if (f)
+		fclose(f);
+	return rc;
+}
+
+void om_times_path(char *path, size_t size, const char *dir, const uint8_t *public)
+{
+	char name[2 * OM_NOISE_KEY + 1];
+
+	sodium_bin2hex(name, sizeof(name), public, OM_NOISE_KEY);
+	snprintf(path, size, "%s/%s.times", dir, name);
 }
 
 struct om_times *om_times_open(const char *path, struct om_err *err)

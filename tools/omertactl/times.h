@@ -16,6 +16,11 @@
 
 struct om_times;
 
+/*
+ * The file in @dir of the private key with this public key: it stays with the key
+ * when a device gets another name.
+ */
+void om_times_path(char *path, size_t size, const char *dir, const uint8_t *public);
 /* NULL after an error, which is EBUSY if another process has the file */
 struct om_times *om_times_open(const char *path, struct om_err *err);
 void om_times_close(struct om_times *t);

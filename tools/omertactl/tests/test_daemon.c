@@ -274,27 +274,52 @@ static void scale(struct om_daemon *d)
 		"1000: %.1f ms, 10000: %.1f ms", few, many);
 }
 
+/* A file with a private key of these bytes */
+static const char *other_key(uint8_t fill)
+{
+	char text[100], base64[OM_BASE64_LEN];
+	uint8_t private[OM_NOISE_KEY];
+
+	memset(private, fill, sizeof(private));
+	om_base64_encode(base64, private);
+	snprintf(text, sizeof(text), "[Interface]\nPrivateKey = %s\n", base64);
+	return unit_file("omr0.conf", text, strlen(text), 0600);
+}
+
 /* Another private key in the file: the kernel is told, until it knows. */
 static void rebound(struct om_daemon *d)
 {
-	char path[200], text[200], base64[OM_BASE64_LEN];
 	uint8_t private[OM_NOISE_KEY], public[OM_NOISE_KEY];
+	char config[200], dir[200], path[300];
+	struct om_times *times;
 	struct om_err err;
 	int rc[3];
 
 	set_up(d, "rebind.times");
-	d->config = path;
-	for (uint8_t fill = 1; fill <= 2; fill++) {
-		memset(private, fill, sizeof(private));
-		om_base64_encode(base64, private);
-		snprintf(text, sizeof(text), "[Interface]\nPrivateKey = %s\n", base64);
-		snprintf(path, sizeof(path), "%s",
-			 unit_file("omr0.conf", text, strlen(text), 0600));
-		rc[fill] = fill == 1 ? om_peers_read_config(d, &err) : om_peers_reload(d);
-	}
+	times = d->times;
+	snprintf(config, sizeof(config), "%s", other_key(1));
+	snprintf(dir, sizeof(dir), "%s", config);
+	*strrchr(dir, '/') = '\0';
+	d->config = config;
+	d->state_dir = dir;
+	rc[1] = om_peers_read_config(d, &err);
+	other_key(2);
+	rc[2] = om_peers_reload(d);
+	memset(private, 2, sizeof(private));
 	om_key_public(public, private);
 	unit_ok(!rc[1] && !rc[2] && fake.binds == 1 && !memcmp(fake.bound, public, 32),
 		"daemon: another private key", "%u binds, %s", fake.binds, d->err.text);
+	om_times_path(path, sizeof(path), dir, public);
+	unit_ok(!strcmp(d->times_path, path) && !access(path, F_OK) && d->times != times,
+		"daemon: whose times are in a file of its own", "%s", d->times_path);
+	times = d->times;
+	d->state_dir = "/nonexistent";
+	other_key(3);
+	unit_ok(om_peers_reload(d) && d->times == times && fake.binds == 1 &&
+		!memcmp(d->agent->host.pair.public, public, 32),
+		"daemon: or it stays the one that it was", "%s", d->err.text);
+	d->state_dir = dir;
+	other_key(2);
 	rc[1] = om_peers_reload(d);
 	unit_ok(!rc[1] && fake.binds == 1, "daemon: the same private key", "%u", fake.binds);
 	d->rebind = true;

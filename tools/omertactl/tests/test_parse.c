@@ -92,7 +92,7 @@ static const struct {
 	{ 1, "-j times forget omr0 peer 1", "", "there is nothing to print" },
 	{ 2, "times forget omr0 peer zoe", "", "no peer of omr0 has this name" },
 	{ 2, "times forget omr0 peer 77", "", "times forget: omr0 peer 77: No such file" },
-	{ 2, "times forget omr0 peer " PUB, "", "omr0.times\": No such file" },
+	{ 2, "times forget omr0 peer " PUB, "", "/etc/omerta/omr0.conf\": No such file" },
 	/* peers */
 	{ 0, "peer add omr0 id 5", "peer-new ifname=omr0 id=5\n", NULL },
 	{ 0, "peer add omr0 id 5 name alice public-key " PUB " endpoint 192.0.2.7:51900 allowed-ips 10.9.0.2/32,fd09::2/128 keepalive 25",

@@ -161,6 +161,25 @@ static void full(void)
 		"times: what does not fit on the disk leaves nothing behind",
 		"%ld bytes, now %ld", before, size());
 	om_times_close(t);
+	/* Nor does the beginning need room, be the last line whole or not. */
+	setrlimit(RLIMIT_FSIZE, &now);
+	t = open_it();
+	refused = t && get(t, key_a) == 249 && !put(t, key_a, 255);
+	om_times_close(t);
+	if (truncate(unit_path("times"), before - 1))
+		abort();
+	now.rlim_cur = 30;
+	setrlimit(RLIMIT_FSIZE, &now);
+	t = open_it();
+	refused = refused && t && !put(t, key_a, 255);
+	setrlimit(RLIMIT_FSIZE, &old);
+	unit_ok(refused && put(t, key_a, 249) && get(t, key_a) == 249,
+		"times: an agent begins with a full disk", "%s", err.text);
+	om_times_close(t);
+	t = open_it();
+	unit_ok(t && get(t, key_a) == 249, "times: and goes on when there is room", "%s",
+		err.text);
+	om_times_close(t);
 }
 
 /* One key's time goes, on disk too; or nothing does. */
@@ -226,7 +245,7 @@ static void command(void)
 {
 	uint8_t ours[OM_NOISE_KEY], private[OM_NOISE_KEY], theirs[OM_NOISE_KEY];
 	uint8_t key[OM_NOISE_KEY];
-	char base64[OM_BASE64_LEN], text[200], words[300];
+	char base64[OM_BASE64_LEN], text[200], words[300], path[300];
 	struct om_times *t;
 	struct unit_run run;
 	int status;
@@ -244,17 +263,18 @@ static void command(void)
 	snprintf(text, sizeof(text), "%s", unit_path("times"));
 	*strrchr(text, '/') = '\0';
 	setenv("STATE_DIRECTORY", text, 1);
-	t = om_times_open(unit_path("times.times"), &err);
+	om_times_path(path, sizeof(path), text, ours);
+	t = om_times_open(path, &err);
 	put(t, key, 7);
 	put(t, key_b, 8);
 	om_times_close(t);
 	run = unit_main(words, NULL);
-	t = om_times_open(unit_path("times.times"), &err);
+	t = om_times_open(path, &err);
 	unit_ok(!run.rc && t && !get(t, key) && get(t, key_b) == 8,
 		"times: forgotten by the command", "%s", run.err);
 	unit_run_free(&run);
 	om_times_close(t);
-	unlink(unit_path("times.times"));
+	unlink(path);
 	unsetenv("STATE_DIRECTORY");
 	pid = have_it(false);
 	unit_ok(om_times_owner(unit_path("times")) == pid, "times: whose the file is", "%d",
