@@ -181,6 +181,13 @@ static bool next_time(struct om_agent *agent, struct om_agent_peer *peer,
 	return is_time(time);
 }
 
+void om_agent_set_kem(struct om_agent_peer *peer, enum om_kem_policy kem)
+{
+	if (peer->kem != kem)
+		peer->better_tries = 0;
+	peer->kem = kem;
+}
+
 static bool may_use(const struct om_agent_peer *peer, enum om_hs_mode mode)
 {
 	return peer->kem == OM_KEM_ON ||
@@ -217,6 +224,20 @@ static void see_mode(struct om_agent *agent, struct om_agent_peer *peer,
 	peer->agreed = either;
 	peer->mode = mode;
 	peer->vain = 0;
+	if (mode == OM_HS_MLKEM)
+		peer->better_tries = 0;
+}
+
+/*
+ * A classic key is in use. What was lost, or an end that was not there yet, may have been
+ * why: a try shows.
+ */
+static void plan_better(struct om_agent_peer *peer, enum om_hs_mode mode, uint64_t now,
+			uint64_t wait)
+{
+	if (peer->kem == OM_KEM_ON && mode == OM_HS_CLASSIC &&
+	    (peer->better_tries < OM_AGENT_BETTER_TRIES || now >= peer->better_from))
+		peer->better_at = now + wait;
 }
 
 /* A cookie may come for the latest message to a peer. */
@@ -285,16 +306,16 @@ static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
 	begin(agent, peer, next_mode(peer), now);
 }
 
-/*
- * What was lost, or an end that was not there yet, may have been why a key is classic:
- * one try shows. It is over when its answer is late.
- */
+/* The try for ML-KEM, which is over when its answer is late */
 static void try_better(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
 {
-	if (!peer->sent && peer->kem == OM_KEM_ON)
+	if (!peer->sent && peer->kem == OM_KEM_ON) {
+		peer->better_tries++;
+		peer->better_from = now + OM_AGENT_BETTER_EACH_MS;
 		begin(agent, peer, OM_HS_MLKEM, now);
-	else
+	} else {
 		drop_sent(agent, peer);
+	}
 	peer->better_at = peer->sent ? peer->retry_at : 0;
 }
 
@@ -345,9 +366,7 @@ static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
 		return;
 	stop_trying(agent, peer);
 	see_mode(agent, peer, mode);
-	/* Not both ends, which would yield to each other */
-	if (peer->kem == OM_KEM_ON && mode == OM_HS_CLASSIC)
-		peer->better_at = now + OM_AGENT_HOLD_MS;
+	plan_better(peer, mode, now, OM_AGENT_HOLD_MS);
 }
 
 static void tell_time(struct om_agent *agent, struct om_agent_peer *peer,
@@ -404,12 +423,12 @@ static void forget_offer(struct om_agent *agent, struct om_agent_peer *peer)
 
 /*
  * Whether both began, and it is ours that counts. Of the tries that follow every other
- * yields: ours may go to where the other end was before.
+ * yields: ours may go to where the other end was before. A try for ML-KEM is a first one.
  */
 static bool ours_counts(const struct om_agent *agent,
 			const struct om_agent_peer *peer)
 {
-	return peer->sent && peer->tries % 2 &&
+	return peer->sent && (!peer->tries || peer->tries % 2) &&
 	       memcmp(agent->host.pair.public, peer->hs.public,
 		      OM_NOISE_KEY) > 0;
 }
@@ -617,6 +636,9 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 		if (offer == &peer->offered[OM_AGENT_OFFERED - 1])
 			peer->wanted = false;
 		see_mode(agent, peer, offer->mode);
+		if (offer == &peer->offered[OM_AGENT_OFFERED - 1] && !peer->tries)
+			plan_better(peer, offer->mode, now, OM_AGENT_BETTER_MS +
+				    randombytes_uniform(OM_AGENT_BETTER_JITTER_MS));
 	} else if (event != OM_AGENT_KEY_CONFIRMED && !(event == OM_AGENT_KEY_SOFT && offer)) {
 		/* An offer that grows old was never used. */
 		want(peer, now);

@@ -19,6 +19,15 @@
 #define OM_AGENT_GIVE_UP_MS	90000
 /* Who has answered lets the other end do the next one for so long. */
 #define OM_AGENT_HOLD_MS	5000
+/*
+ * A classic key is followed by a try for ML-KEM: of the initiator after OM_AGENT_HOLD_MS,
+ * of the responder after so long, and random milliseconds up to the latter.
+ */
+#define OM_AGENT_BETTER_MS	10000
+#define OM_AGENT_BETTER_JITTER_MS 5000
+/* After so many in vain there is one in so long. */
+#define OM_AGENT_BETTER_TRIES	3
+#define OM_AGENT_BETTER_EACH_MS	3600000
 /* A key id is not used again for so long. */
 #define OM_AGENT_ID_MS		600000
 /* An initiator's key is due for another after so long, less up to the jitter */
@@ -127,6 +136,8 @@ struct om_agent_peer {
 	bool agreed;			/* on keys in @mode, where either would do */
 	enum om_hs_mode mode;
 	uint64_t better_at;		/* when ML-KEM is tried after such without, or 0 */
+	unsigned int better_tries;	/* of those, since a key with it */
+	uint64_t better_from;		/* none before, if those were too many */
 	uint64_t refused_at;		/* when a refusal was told, or 0 */
 
 	/* As responder */
@@ -198,6 +209,8 @@ void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,
 		   void *ctx);
 void om_agent_free(struct om_agent *agent);
 
+/* What was tried in vain with another setting says nothing of this one. */
+void om_agent_set_kem(struct om_agent_peer *peer, enum om_kem_policy kem);
 /* A new peer; its hs.psk and kem are set by the caller. It stays where it is. */
 struct om_agent_peer *om_agent_add(struct om_agent *agent, uint32_t id,
 				   const uint8_t *public);

@@ -116,7 +116,7 @@ static void configure(struct om_daemon *d, struct om_agent_peer *peer)
 		memcpy(peer->hs.psk, c->psk, sizeof(peer->hs.psk));
 	else
 		memset(peer->hs.psk, 0, sizeof(peer->hs.psk));
-	peer->kem = c ? c->kem : OM_KEM_OFF;
+	om_agent_set_kem(peer, c ? c->kem : OM_KEM_OFF);
 }
 
 /* Take a peer as the kernel has it. NULL if it has no public key: it is not for us. */
