@@ -14,6 +14,9 @@ As a command:
   omerta_handshake.py vectors      # a handshake of mode 00, one "name value" a line
   omerta_handshake.py selftest     # RFC 7748's vectors, known answers and the rules
   omerta_handshake.py check FILE   # known answers in JSON, made by somebody else
+
+known_answers.json is by a third implementation, which was written from the documents
+alone and talks to omertactl's agent.
 """
 import hashlib
 import json
@@ -256,10 +259,34 @@ def read_ek(initiation):
     return end.ek
 
 
+def check_records(given):
+    """Records under the key 00..1f: three chunks, and a batch of two packets"""
+    key, chunks, plain, sealed = bytes(range(32)), None, None, None
+    for name, value in given.items():
+        if name.startswith("three chunks"):
+            chunks = bytes.fromhex(value)
+        elif name.endswith("plaintext"):
+            plain = bytes.fromhex(value)
+        else:
+            sealed = bytes.fromhex(value)
+    long = bytes(i & 0xff for i in range(1040))
+    packets = record.packets(plain)
+    wrong = [name for name, same in (
+        ("three chunks, sealed", record.seal(key, 0x22, 7, long) == chunks),
+        ("three chunks, opened", record.open_(key, chunks, 0x22) == long),
+        ("batch", [len(p) for p in packets] == [32, 33]
+         and record.pad(record.batch(packets), 1400) == plain),
+        ("batch, sealed", record.seal(key, 0x22, 8, plain) == sealed),
+        ("batch, opened", record.open_(key, sealed, 0x22) == plain)) if not same]
+    for name in wrong:
+        print(f"records: {name} differs")
+    return len(wrong)
+
+
 def check(path):
     with open(path, encoding="ascii") as file:
         given = json.load(file)
-    wrong = 0
+    wrong = check_records(given["records"])
     for mode, name in ((CLASSIC, "mode 00"), (MLKEM, "mode 01")):
         want = {k: bytes.fromhex(v) for k, v in given[name].items()}
         if mode == MLKEM:
