@@ -457,11 +457,11 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 {
 	struct omerta_tunnel *tun = container_of(napi, struct omerta_tunnel,
 						 napi);
-	int opened = 0, delivered, units = 0;
+	int opened = 0, delivered, units = 0, n;
 	struct omerta_rx_burst *open = NULL;
 	struct sk_buff *skb;
+	bool rejects, long_one;
 	u64 until = 0;
-	bool rejects;
 
 	omerta_txq_poll(tun);
 	rcu_read_lock();
@@ -481,8 +481,16 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 		skb = omerta_udp_recv(tun);
 		if (!skb)
 			break;
-		units += receive(tun, &open, skb, omerta_udp_more(tun));
-		if (enough(tun, open, units, budget - opened)) {
+		n = receive(tun, &open, skb, omerta_udp_more(tun));
+		units += n;
+		/* A long one takes all lanes by itself, and may be all that there is time for. */
+		long_one = n >= LOOK_UNITS &&
+			   units >= LOOK_UNITS * omerta_tunnel_shares(tun);
+		if (long_one && open) {
+			close_burst(tun, open);
+			open = NULL;
+		}
+		if (long_one || enough(tun, open, units, budget - opened)) {
 			/* To open so much may take long. */
 			if (units >= LOOK_UNITS)
 				omerta_rx_time_left(&until);
