@@ -223,7 +223,7 @@ static void seal(struct omerta_tunnel *tun, struct omerta_jobs *jobs)
 }
 
 /*
- * Of a packet that waits.
+ * State of a packet that waits.
  * @since: jiffies at which that began
  * @charge: its truesize at that time, which may grow meanwhile
  */

@@ -115,7 +115,7 @@ test_full_stage() {
 	saw 'key-needed omr0 2'
 }
 
-# What nothing came of is dropped after 12 s, the sender told, and the next packet
+# Packets are dropped after 12 s without a key, the sender is told, and the next packet
 # asks again.
 test_stage_ends() {
 	local ping

@@ -82,7 +82,7 @@ static int lookup(const char *host, bool names, struct addrinfo **res,
 	if (strpbrk(host, ":%"))
 		return om_err(err, OM_USAGE,
 			      "not an address, or no such scope interface");
-	/* Who looks names up is not told what cannot be one, or may be a key. */
+	/* Resolvers and name servers are not told text that cannot be a name or may be a key. */
 	if (host[strspn(host, NAME_CHARACTERS)] || om_holds_key(host))
 		return om_err(err, OM_USAGE, "not a host's name");
 	if (!names)

@@ -209,7 +209,7 @@ void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,
 		   void *ctx);
 void om_agent_free(struct om_agent *agent);
 
-/* What was tried in vain with another setting says nothing of this one. */
+/* Tries in vain with another setting do not count for this one. */
 void om_agent_set_kem(struct om_agent_peer *peer, enum om_kem_policy kem);
 /* A new peer; its hs.psk and kem are set by the caller. It stays where it is. */
 struct om_agent_peer *om_agent_add(struct om_agent *agent, uint32_t id,

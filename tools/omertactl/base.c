@@ -156,7 +156,7 @@ void om_complain(const char *text)
 	char buf[4 * sizeof(((struct om_err *)0)->text)];
 
 	escape(buf, sizeof(buf), text, false);
-	/* Those who wrote it quoted none; a text of the kernel's or a library's might. */
+	/* Our texts quote none; those of the kernel and of libraries might. */
 	om_hide_keys(buf);
 	if (to_syslog)
 		syslog(LOG_WARNING, "%s", buf);

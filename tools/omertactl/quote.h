@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a message may quote. A key can stand anywhere by mistake: in the place of a
- * number, of a file's name, of a command. So text is shown only where it is recognised.
+ * Quoting in messages. A key can stand anywhere by mistake: in the place of a number, of a
+ * file's name, of a command. So text is shown only where it is recognised.
  */
 #ifndef OM_QUOTE_H
 #define OM_QUOTE_H
@@ -26,7 +26,7 @@
 const char *om_quote(char *buf, const char *text, size_t len);
 const char *om_quote_file(char *buf, const char *path);
 
-/* Whether a key in base64 may stand in @text */
+/* Returns true if a key in base64 may stand in @text. */
 bool om_holds_key(const char *text);
 /* Overwrite what may be a key with asterisks. */
 void om_hide_keys(char *text);

@@ -284,7 +284,7 @@ static int open_file(struct om_times *t, struct om_err *err)
 				       om_err_sys(err, errno, "%s", OM_QUOTE_FILE(t->path));
 	} else {
 		rc = load(t, f, err);
-		/* What is there counts, also while the disk has no room for more. */
+		/* The times that are there count, also while the disk has no room for more. */
 		if (!rc && (t->cut || t->lines > t->entries.n) && renew(t, &(struct om_err){ 0 }))
 			t->renew_at = t->lines + OLD_MORE;
 	}

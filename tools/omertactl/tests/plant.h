@@ -16,7 +16,7 @@ unsigned int plant_below(unsigned int n);
  * with something before, behind or, unless @whole, inside of it that a parser may stop at.
  */
 void plant(char *text, size_t size, bool whole);
-/* Whether a piece of the key is in what came out */
+/* Returns true if a piece of the key is in the output. */
 bool plant_shows(const struct unit_run *run);
 
 #endif

@@ -582,7 +582,7 @@ static void leaks(void)
 
 			memcpy(wire.answer[0].b + wire.answer[0].len, &error, sizeof(error));
 			wire.answer[0].len += sizeof(error);
-			/* What it echoes of the request may have the secrets. */
+			/* The echo of the request may have the secrets. */
 			snprintf((char *)wire.answer[0].b + wire.answer[0].len, 200, "%s", text);
 			wire.answer[0].len += NLMSG_ALIGN(strlen(text));
 		}
