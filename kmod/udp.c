@@ -251,7 +251,7 @@ static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
 	}
 	/* Who still sends or receives through the old ones, does so in RCU. */
 	synchronize_net();
-	/* Some that wait since the change before are enough. */
+	/* Those that still wait since the change before are enough. */
 	if (!s)
 		why = OMERTA_DROP_RX_DROP_DOWN;
 	else if (skb_queue_empty_lockless(&tun->rx_rest))
@@ -265,8 +265,8 @@ static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
 	if (!s)
 		return;
 	/*
-	 * Nobody was woken for datagrams that were in the old sockets, or came in before
-	 * data_ready() was in place.
+	 * Datagrams that were in the old sockets, or came in before data_ready() was in place,
+	 * have woken nobody.
 	 */
 	local_bh_disable();
 	napi_schedule(&tun->napi);

@@ -5,7 +5,7 @@
 usage: relay.py IN OUT ADDR PORT [LOSE]
 
 What comes to the address and port IN goes to ADDR and PORT from OUT, and what comes to
-OUT goes back to whoever sent to IN last. IN and OUT are ADDR:PORT. The first LOSE to IN
+OUT goes back to the latest sender to IN. IN and OUT are ADDR:PORT. The first LOSE to IN
 are lost, and the time between the first and the last of those is printed in ms.
 """
 import select

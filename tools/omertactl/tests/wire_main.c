@@ -551,7 +551,7 @@ static void prefix_size(void)
 		v6);
 }
 
-/* Whatever the kernel says with a key in it, or broken off somewhere */
+/* Replies of the kernel with a key in them, or broken off somewhere */
 static void leaks(void)
 {
 	static const char *const words[] = {
