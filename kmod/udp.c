@@ -251,7 +251,7 @@ static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
 	}
 	/* Who still sends or receives through the old ones, does so in RCU. */
 	synchronize_net();
-	/* Those that still wait since the change before are enough. */
+	/* Datagrams that still wait since the change before are enough. */
 	if (!s)
 		why = OMERTA_DROP_RX_DROP_DOWN;
 	else if (skb_queue_empty_lockless(&tun->rx_rest))

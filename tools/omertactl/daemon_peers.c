@@ -518,6 +518,9 @@ static struct om_times *open_times(const struct om_daemon *d, const uint8_t *pri
 		return NULL;
 	}
 	om_times_path(path, PATH_MAX, d->state_dir, public);
+	/* Private keys that differ in bits without a meaning have one public key. */
+	if (d->times && !strcmp(path, d->times_path))
+		return d->times;
 	return om_times_open(path, err);
 }
 
@@ -533,7 +536,8 @@ static void take_key(struct om_daemon *d, const uint8_t *private, struct om_time
 {
 	om_agent_remove_all(d->agent);
 	set_host(d->agent, private);
-	om_times_close(d->times);
+	if (times != d->times)
+		om_times_close(d->times);
 	d->times = times;
 	memcpy(d->times_path, path, PATH_MAX);
 	know_own_time(d);
@@ -560,7 +564,8 @@ int om_peers_reload(struct om_daemon *d)
 	if (rc) {
 		/* Some of it may have been done. */
 		d->adopt = true;
-		om_times_close(times);
+		if (times != d->times)
+			om_times_close(times);
 		om_config_free(&conf);
 		return rc;
 	}

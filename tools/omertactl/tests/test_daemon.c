@@ -274,13 +274,14 @@ static void scale(struct om_daemon *d)
 		"1000: %.1f ms, 10000: %.1f ms", few, many);
 }
 
-/* A file with a private key of these bytes */
-static const char *other_key(uint8_t fill)
+/* A file with a private key of these bytes, whose first one has three bits of no meaning */
+static const char *other_key(uint8_t fill, uint8_t bits)
 {
 	char text[100], base64[OM_BASE64_LEN];
 	uint8_t private[OM_NOISE_KEY];
 
 	memset(private, fill, sizeof(private));
+	private[0] ^= bits;
 	om_base64_encode(base64, private);
 	snprintf(text, sizeof(text), "[Interface]\nPrivateKey = %s\n", base64);
 	return unit_file("omr0.conf", text, strlen(text), 0600);
@@ -297,13 +298,13 @@ static void rebound(struct om_daemon *d)
 
 	set_up(d, "rebind.times");
 	times = d->times;
-	snprintf(config, sizeof(config), "%s", other_key(1));
+	snprintf(config, sizeof(config), "%s", other_key(1, 0));
 	snprintf(dir, sizeof(dir), "%s", config);
 	*strrchr(dir, '/') = '\0';
 	d->config = config;
 	d->state_dir = dir;
 	rc[1] = om_peers_read_config(d, &err);
-	other_key(2);
+	other_key(2, 0);
 	rc[2] = om_peers_reload(d);
 	memset(private, 2, sizeof(private));
 	om_key_public(public, private);
@@ -314,12 +315,12 @@ static void rebound(struct om_daemon *d)
 		"daemon: whose times are in a file of its own", "%s", d->times_path);
 	times = d->times;
 	d->state_dir = "/nonexistent";
-	other_key(3);
+	other_key(3, 0);
 	unit_ok(om_peers_reload(d) && d->times == times && fake.binds == 1 &&
 		!memcmp(d->agent->host.pair.public, public, 32),
 		"daemon: or it stays the one that it was", "%s", d->err.text);
 	d->state_dir = dir;
-	other_key(2);
+	other_key(2, 0);
 	rc[1] = om_peers_reload(d);
 	unit_ok(!rc[1] && fake.binds == 1, "daemon: the same private key", "%u", fake.binds);
 	d->rebind = true;
@@ -329,6 +330,11 @@ static void rebound(struct om_daemon *d)
 	unit_ok(rc[1] && !rc[2] && d->adopt && fake.binds == 3 && !om_peers_bind(d) &&
 		fake.binds == 3, "daemon: which the kernel is told until it knows", "%u",
 		fake.binds);
+	times = d->times;
+	other_key(2, 7);
+	unit_ok(!om_peers_reload(d) && d->times == times && !access(path, F_OK) &&
+		!memcmp(d->agent->host.pair.public, public, 32),
+		"daemon: another private key of the same public one", "%s", d->err.text);
 	om_config_free(&d->conf);
 	tear_down(d);
 }
