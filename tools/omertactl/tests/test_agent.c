@@ -885,7 +885,8 @@ static void own_times(void)
 		world_run(7);
 		wrong += memcmp(a->agent.latest, a->own, OM_HS_TIME) > 0;
 	}
-	unit_ok(!wrong && a->own_writes >= 10 && a->own_writes <= 14 && initiations(0, B) >= 24,
+	/* Each lasts 10 s, and the next try comes up to 5.33 s later: 9 to 14 in 140 s. */
+	unit_ok(!wrong && a->own_writes >= 9 && a->own_writes <= 14 && initiations(0, B) >= 24,
 		"agent: own times ahead", "%u wrong, %u writes, %u initiations", wrong,
 		a->own_writes, initiations(0, B));
 	/* What was remembered is read again and again, which changes nothing. */
