@@ -479,7 +479,8 @@ test_starved_napi() {
 		is 51900 member "$shown" listen-port
 		refused grep -E 'fwmark|control|secrets|epoch|peers' <<<"$shown"
 	done
-	grep 'State:.D' "/proc/$down/status"
+	# It sleeps between looks, and looks are seen as R.
+	await grep 'State:.D' "/proc/$down/status"
 	kill -9 "$SPINNER"
 	wait "$down"
 }
