@@ -281,7 +281,9 @@ static int read_config(const char *path, struct om_parser *p)
 	snprintf(dir, sizeof(dir), "%s", path);
 	p->name = std ? "(standard input)" : path;
 	p->dir = std ? "." : dirname(dir);
+	om_peer_index_init(&p->seen);
 	rc = parse_file(p, f);
+	om_peer_index_free(&p->seen);
 	if (!std)
 		fclose(f);
 	om_list_free(&p->prefixes);
@@ -335,15 +337,10 @@ bool om_config_has_default(const struct om_config *conf, unsigned int addr_len)
 
 void om_config_forget(struct om_config *conf)
 {
-	om_secret_free(conf->host.private_key);
+	om_secrets_free(&conf->secrets);
 	conf->host.private_key = NULL;
-	for (size_t i = 0; i < conf->peer_conf.n; i++) {
-		struct om_peer_conf *c =
-			OM_AT(&conf->peer_conf, struct om_peer_conf, i);
-
-		om_secret_free(c->psk);
-		c->psk = NULL;
-	}
+	for (size_t i = 0; i < conf->peer_conf.n; i++)
+		OM_AT(&conf->peer_conf, struct om_peer_conf, i)->psk = NULL;
 }
 
 void om_config_free(struct om_config *conf)

@@ -5,12 +5,13 @@
 
 #include "addr.h"
 #include "kem.h"
+#include "keygen.h"
 
 /* Table of the routes that "up" makes; others are a table's number. */
 #define OM_TABLE_AUTO	0
 #define OM_TABLE_OFF	UINT32_MAX
 
-/* What the kernel's device does not have. Secrets are in guarded memory, or NULL. */
+/* What the kernel's device does not have. Secrets are om_config's, or NULL. */
 struct om_host_conf {
 	uint8_t *private_key;
 	struct om_list addresses;	/* of struct om_prefix, host bits and all */
@@ -31,6 +32,7 @@ struct om_config {
 	struct om_list peers;		/* of struct om_peer, with allowed_ips */
 	struct om_host_conf host;
 	struct om_list peer_conf;	/* of struct om_peer_conf, one a peer */
+	struct om_secrets secrets;	/* to which they point */
 };
 
 enum om_config_flags {

@@ -71,23 +71,22 @@ static int add_prefixes(struct om_parser *p, const struct om_field *f,
 	return rc;
 }
 
-/* Against the peers before */
+/* Against the peers before, of whom no two may have the same */
 static int check_peer(struct om_parser *p, const struct om_field *f,
 		      const char *at)
 {
-	const struct om_peer *last = om_parser_peer(p);
+	const struct om_peer *peer = om_parser_peer(p);
 
-	for (size_t i = 0; i + 1 < p->conf->peers.n; i++) {
-		const struct om_peer *other =
-			OM_AT(&p->conf->peers, struct om_peer, i);
-
-		if (f->attr == OMERTA_A_PEER_ID && other->id == last->id)
+	if (f->attr == OMERTA_A_PEER_ID) {
+		if (om_peer_index_id(&p->seen, peer->id, NULL))
 			return om_parser_fail(p, at, "Id: \"%u\": another peer has this id",
-					      last->id);
-		if (f->attr == OMERTA_A_PEER_PUBLIC_KEY &&
-		    !om_key_is_zero(last->public_key) &&
-		    om_key_equal(other->public_key, last->public_key))
+					      peer->id);
+		om_peer_index_add_id(&p->seen, peer->id, 0);
+	}
+	if (f->attr == OMERTA_A_PEER_PUBLIC_KEY) {
+		if (om_peer_index_key(&p->seen, peer->public_key, NULL))
 			return om_parser_fail(p, at, "PublicKey: another peer has this key");
+		om_peer_index_add_key(&p->seen, peer->public_key, 0);
 	}
 	return OM_OK;
 }
@@ -139,14 +138,17 @@ static uint8_t **secret_of(struct om_parser *p, const struct key *k)
 					       &p->conf->host.private_key;
 }
 
-/* One that is not wanted is checked, too. The text is never quoted. */
+/*
+ * The one that was added last. One that is not wanted is checked, too. The text is never
+ * quoted.
+ */
 static int take_secret(struct om_parser *p, const struct key *k, uint8_t *secret,
 		       int rc, const char *value)
 {
 	if (!rc && om_key_is_zero(secret))
 		rc = om_err(p->err, OM_USAGE, "the key is all zeros");
 	if (rc || !(p->flags & OM_CONFIG_SECRETS))
-		om_secret_free(secret);
+		om_secrets_drop_last(&p->conf->secrets);
 	else
 		*secret_of(p, k) = secret;
 	return rc ? om_parser_blame(p, value, k->name, rc) : OM_OK;
@@ -162,7 +164,7 @@ static int set_secret(struct om_parser *p, const struct key *k, const char *valu
 	if (*secret_of(p, k))
 		return om_parser_fail(p, value, "%s: there is one already",
 				      k->name);
-	secret = om_secret_new();
+	secret = om_secrets_add(&p->conf->secrets);
 	return take_secret(p, k, secret, om_base64_decode(secret, value, p->err),
 			   value);
 }
@@ -183,7 +185,7 @@ static int set_secret_file(struct om_parser *p, const struct key *k,
 		return OM_OK;
 	snprintf(path, sizeof(path), "%s%s%s", *value == '/' ? "" : p->dir,
 		 *value == '/' ? "" : "/", value);
-	secret = om_secret_new();
+	secret = om_secrets_add(&p->conf->secrets);
 	return take_secret(p, k, secret,
 			   om_secret_read_safe(secret, path, p->err), value);
 }

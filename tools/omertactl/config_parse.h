@@ -4,6 +4,7 @@
 #define OM_CONFIG_PARSE_H
 
 #include "config.h"
+#include "peer_index.h"
 
 /* Where something stands in the file */
 struct om_place {
@@ -28,6 +29,7 @@ struct om_parser {
 	struct om_config *conf;
 	struct om_list prefixes;	/* of all peers, struct om_prefix */
 	struct om_list places;		/* theirs, struct om_place */
+	struct om_peer_index seen;	/* ids and public keys */
 	struct om_err *err;
 };
 

@@ -17,12 +17,6 @@
 /* Peers to look at one by one; more are read all together. */
 #define STALE_MAX		256
 
-/* Where the file says something about a peer */
-struct om_conf_peer {
-	uint8_t public[OM_NOISE_KEY];
-	struct om_map_node node;
-};
-
 static int read_config(struct om_daemon *d, enum om_config_flags flags,
 		       struct om_config *conf, struct om_err *err)
 {
@@ -45,40 +39,25 @@ static bool set_host(struct om_agent *agent, const uint8_t *private_key)
 	return om_hs_host_init(&agent->host);
 }
 
-static void forget_index(struct om_daemon *d)
-{
-	om_map_free(&d->conf_of);
-	free(d->conf_peer);
-	d->conf_peer = NULL;
-}
-
 /* The file's peers by their public keys */
 static void index_config(struct om_daemon *d)
 {
-	size_t n = d->conf.peers.n;
-
-	forget_index(d);
-	OM_MAP_INIT(&d->conf_of, struct om_conf_peer, node, public);
-	d->conf_peer = calloc(n ? n : 1, sizeof(*d->conf_peer));
-	if (!d->conf_peer)
-		abort();
-	for (size_t i = 0; i < n; i++) {
-		memcpy(d->conf_peer[i].public,
-		       OM_AT(&d->conf.peers, struct om_peer, i)->public_key,
-		       OM_NOISE_KEY);
-		om_map_add(&d->conf_of, &d->conf_peer[i].node);
-	}
+	om_peer_index_free(&d->conf_of);
+	om_peer_index_init(&d->conf_of);
+	for (size_t i = 0; i < d->conf.peers.n; i++)
+		om_peer_index_add_key(&d->conf_of,
+				      OM_AT(&d->conf.peers, struct om_peer, i)->public_key,
+				      i);
 }
 
 /* The file's part about a peer, or NULL */
 static const struct om_peer_conf *conf_of(const struct om_daemon *d,
 					  const uint8_t *public)
 {
-	const struct om_conf_peer *p = OM_MAP_ENTRY(om_map_find(&d->conf_of, public),
-						    struct om_conf_peer, node);
+	size_t at;
 
-	return p ? OM_AT(&d->conf.peer_conf, struct om_peer_conf, p - d->conf_peer) :
-		   NULL;
+	return om_peer_index_key(&d->conf_of, public, &at) ?
+	       OM_AT(&d->conf.peer_conf, struct om_peer_conf, at) : NULL;
 }
 
 int om_peers_read_config(struct om_daemon *d, struct om_err *err)
@@ -94,7 +73,7 @@ int om_peers_read_config(struct om_daemon *d, struct om_err *err)
 
 void om_peers_end(struct om_daemon *d)
 {
-	forget_index(d);
+	om_peer_index_free(&d->conf_of);
 	om_list_free(&d->stale);
 	om_list_free(&d->doomed);
 }

@@ -5,8 +5,8 @@
 
 #include "agent.h"
 #include "config.h"
-#include "map.h"
 #include "nl.h"
+#include "peer_index.h"
 #include "resolver.h"
 #include "times.h"
 
@@ -24,8 +24,7 @@ struct om_daemon {
 	char times_path[PATH_MAX];
 	struct om_agent *agent;		/* in guarded memory */
 	struct om_config conf;
-	struct om_map conf_of;		/* its peers, by their public keys */
-	struct om_conf_peer *conf_peer;
+	struct om_peer_index conf_of;	/* its peers */
 	int signals;
 	int timer;
 	bool end;

@@ -49,20 +49,47 @@ void om_secret_wipe(void *p, size_t size)
 		sodium_munlock(p, size);
 }
 
-uint8_t *om_secret_new(void)
-{
-	uint8_t *key = sodium_malloc(OMERTA_KEY_LEN);
+/* A mapping each would be too much: a process may have some 65,000. */
+#define BLOCK_KEYS	64
 
-	if (!key) {
-		om_complain("out of locked memory, see ulimit -l");
-		exit(OM_SYSTEM);
+struct om_secret_block {
+	struct om_secret_block *next;
+	unsigned int n;
+	uint8_t key[BLOCK_KEYS][OMERTA_KEY_LEN];
+};
+
+uint8_t *om_secrets_add(struct om_secrets *secrets)
+{
+	struct om_secret_block *b = secrets->first;
+
+	if (!b || b->n == BLOCK_KEYS) {
+		b = sodium_malloc(sizeof(*b));
+		if (!b) {
+			om_complain("out of locked memory, see ulimit -l");
+			exit(OM_SYSTEM);
+		}
+		b->n = 0;
+		b->next = secrets->first;
+		secrets->first = b;
 	}
-	return key;
+	return b->key[b->n++];
 }
 
-void om_secret_free(uint8_t *key)
+void om_secrets_drop_last(struct om_secrets *secrets)
 {
-	sodium_free(key);
+	struct om_secret_block *b = secrets->first;
+
+	sodium_memzero(b->key[--b->n], OMERTA_KEY_LEN);
+}
+
+void om_secrets_free(struct om_secrets *secrets)
+{
+	while (secrets->first) {
+		struct om_secret_block *b = secrets->first;
+
+		secrets->first = b->next;
+		sodium_free(b);
+	}
 }
 
 bool om_key_public(uint8_t *public, const uint8_t *private)

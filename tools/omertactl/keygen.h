@@ -19,9 +19,16 @@ void om_secret_wipe(void *p, size_t size);
 /* All memory is, and stays so. */
 void om_secret_all_locked(void);
 
-/* Guarded and locked memory for a key; freed wiped. NULL may be freed. */
-uint8_t *om_secret_new(void);
-void om_secret_free(uint8_t *key);
+/* Keys in guarded and locked memory, which is wiped when it is freed; all zeros for none */
+struct om_secrets {
+	struct om_secret_block *first;
+};
+
+/* Room for a key, which stays where it is until all are freed */
+uint8_t *om_secrets_add(struct om_secrets *secrets);
+/* Wipe the one that was added last, and give it up. Not twice without one added between */
+void om_secrets_drop_last(struct om_secrets *secrets);
+void om_secrets_free(struct om_secrets *secrets);
 
 bool om_key_is_zero(const uint8_t *key);
 bool om_key_equal(const uint8_t *a, const uint8_t *b);

@@ -4,6 +4,7 @@
 #include "addr.h"
 #include "keygen.h"
 #include "nl.h"
+#include "peer_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,45 +110,40 @@ static int delete_peer(struct sync *s, uint32_t id)
  * Peers without an id get that of the peer that has their key now, or a free one.
  */
 
-static bool id_in_use(const struct om_list *peers, uint32_t id)
-{
-	for (size_t i = 0; i < peers->n; i++)
-		if (OM_AT(peers, struct om_peer, i)->id == id)
-			return true;
-	return false;
-}
-
-static uint32_t id_by_key(const struct om_list *peers, const uint8_t *public)
-{
-	for (size_t i = 0; i < peers->n; i++) {
-		const struct om_peer *peer = OM_AT(peers, struct om_peer, i);
-
-		if (om_key_equal(peer->public_key, public))
-			return peer->id;
-	}
-	return 0;
-}
-
 static void number_peers(struct om_config *conf, const struct om_state *state)
 {
+	struct om_peer_index file, now;
 	uint32_t next = 1;
 
+	om_peer_index_init(&file);
+	om_peer_index_init(&now);
+	for (size_t i = 0; i < conf->peers.n; i++)
+		om_peer_index_add_id(&file, OM_AT(&conf->peers, struct om_peer, i)->id, i);
+	for (size_t i = 0; i < state->peers.n; i++) {
+		const struct om_peer *peer = OM_AT(&state->peers, struct om_peer, i);
+
+		om_peer_index_add_id(&now, peer->id, i);
+		om_peer_index_add_key(&now, peer->public_key, i);
+	}
 	for (size_t i = 0; i < conf->peers.n; i++) {
 		struct om_peer *peer = OM_AT(&conf->peers, struct om_peer, i);
-		uint32_t id;
+		size_t at;
 
 		if (peer->id)
 			continue;
-		id = id_by_key(&state->peers, peer->public_key);
-		if (!id || id_in_use(&conf->peers, id)) {
-			while (id_in_use(&conf->peers, next) ||
-			       id_in_use(&state->peers, next))
+		if (om_peer_index_key(&now, peer->public_key, &at))
+			peer->id = OM_AT(&state->peers, struct om_peer, at)->id;
+		if (!peer->id || om_peer_index_id(&file, peer->id, NULL)) {
+			while (om_peer_index_id(&file, next, NULL) ||
+			       om_peer_index_id(&now, next, NULL))
 				next++;
-			id = next;
+			peer->id = next;
 		}
-		peer->id = id;
+		om_peer_index_add_id(&file, peer->id, i);
 		peer->has |= OM_BIT(OMERTA_A_PEER_ID);
 	}
+	om_peer_index_free(&file);
+	om_peer_index_free(&now);
 }
 
 /*

@@ -8,8 +8,10 @@
 #include "fake_nl.h"
 #include "toy_kem.h"
 #include "../config.h"
+#include "../sync.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #define PUB	"AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
 /* A private key, in places where none belongs */
@@ -546,6 +548,95 @@ static void post_quantum(void)
 	unit_run_free(&run);
 }
 
+static unsigned int mappings(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	unsigned int n = 0;
+	int c;
+
+	while (f && (c = getc(f)) != EOF)
+		n += c == '\n';
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static double now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+/* Processor time of reading a file with @n peers, and of comparing it with a kernel's */
+static double cost(uint32_t n, unsigned int *maps)
+{
+	char *text = NULL, base64[OM_BASE64_LEN];
+	uint8_t key[OMERTA_KEY_LEN] = { 0 };
+	struct om_state state = { 0 };
+	struct om_config c;
+	struct om_err err;
+	double begun;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	const char *path;
+	int rc;
+
+	if (!f)
+		abort();
+	for (uint32_t i = 1; i <= n; i++) {
+		memcpy(key, &i, sizeof(i));
+		om_base64_encode(base64, key);
+		fprintf(f, "[Peer]\nPublicKey = %s\nPresharedKey = %s\nAllowedIPs = 10.%u.%u.%u\n",
+			base64, base64, i >> 16, i >> 8 & 0xff, i & 0xff);
+	}
+	fclose(f);
+	path = unit_file("conf", text, len, 0600);
+	*maps = mappings();
+	begun = now_ms();
+	rc = om_config_read(path, OM_CONFIG_SECRETS, &c, &err);
+	begun -= now_ms();
+	*maps = mappings() - *maps;
+	if (rc)
+		abort();
+	/* The same peers in another order, so that nothing is to be done for them */
+	for (size_t i = c.peers.n; i-- > 0;) {
+		struct om_peer *peer = om_list_add(&state.peers, sizeof(*peer));
+
+		*peer = *OM_AT(&c.peers, struct om_peer, i);
+		peer->id = (uint32_t)state.peers.n;
+		peer->has |= OM_BIT(OMERTA_A_PEER_ID);
+	}
+	begun += now_ms();
+	fake_reset();
+	must("link add omr0");
+	fake.requests = 0;
+	rc = om_sync_apply(NULL, "omr0", &c, &state, false, &err);
+	begun -= now_ms();
+	/* It is about the device. */
+	if (rc || fake.requests != 1 || OM_AT(&c.peers, struct om_peer, 0)->id != n)
+		abort();
+	om_list_free(&state.peers);
+	om_config_free(&c);
+	free(text);
+	return -begun;
+}
+
+static void scale(void)
+{
+	unsigned int few_maps = 0, maps = 0;
+	double few = 0, many = 0;
+
+	for (int i = 0; i < 4 && (!i || many > 30 * few + 5); i++) {
+		few = cost(1000, &few_maps);
+		many = cost(10000, &maps);
+	}
+	unit_ok(many <= 30 * few + 5, "conf: a file takes time by the number of its peers",
+		"1000: %.1f ms, 10000: %.1f ms", few, many);
+	unit_ok(maps < 1000, "conf: and few mappings for their secrets", "%u", maps);
+}
+
 void test_conf(void)
 {
 	post_quantum();
@@ -562,5 +653,6 @@ void test_conf(void)
 	failure();
 	identity();
 	large();
+	scale();
 	fake_reset();
 }
