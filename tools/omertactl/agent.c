@@ -27,6 +27,7 @@ void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,
 	agent->youngest = &agent->oldest;
 	memset(agent->latest, 0, sizeof(agent->latest));
 	memset(agent->ahead, 0, sizeof(agent->ahead));
+	agent->takens = 0;
 }
 
 static void forget_oldest_id(struct om_agent *agent)
@@ -46,6 +47,7 @@ void om_agent_free(struct om_agent *agent)
 	while (agent->oldest)
 		forget_oldest_id(agent);
 	om_map_free(&agent->used);
+	sodium_memzero(agent->taken, sizeof(agent->taken));
 	sodium_memzero(&agent->host, sizeof(agent->host));
 }
 
@@ -145,15 +147,15 @@ static void add_seconds(uint8_t time[OM_HS_TIME], unsigned int seconds)
 /* Have what is remembered of our own times not be passed. */
 static bool remember_own(struct om_agent *agent, const uint8_t time[OM_HS_TIME])
 {
-	uint8_t ahead[OM_HS_TIME];
+	struct om_agent_memory own = { .public = NULL };
 
 	if (memcmp(time, agent->ahead, OM_HS_TIME) <= 0)
 		return true;
-	memcpy(ahead, time, sizeof(ahead));
-	add_seconds(ahead, OM_AGENT_AHEAD_S);
-	if (!agent->ops->remember(agent->ctx, NULL, ahead))
+	memcpy(own.time, time, sizeof(own.time));
+	add_seconds(own.time, OM_AGENT_AHEAD_S);
+	if (!agent->ops->remember(agent->ctx, &own, 1))
 		return false;
-	memcpy(agent->ahead, ahead, sizeof(ahead));
+	memcpy(agent->ahead, own.time, sizeof(agent->ahead));
 	return true;
 }
 
@@ -489,24 +491,23 @@ static void answer_old(struct om_agent *agent, struct om_agent_peer *peer,
 		agent->ops->send_source(agent->ctx, from, msg, len);
 }
 
-static void read_initiation(struct om_agent *agent, uint64_t now,
-			    const struct om_agent_source *from, const uint8_t *msg,
-			    size_t len, struct om_hs *h)
+/* True: @t is to be answered, once its time is remembered. */
+static bool take_initiation(struct om_agent *agent, uint64_t now, struct om_agent_taken *t,
+			    const uint8_t *msg, size_t len)
 {
 	struct om_agent_peer *peer;
-	struct om_hs_offer offer;
 
-	if (!om_hs_read_initiation(h, &agent->host, msg, len, &offer) ||
-	    is_last(offer.time))
-		return;
-	peer = om_agent_find_public(agent, offer.public);
+	if (!om_hs_read_initiation(&t->h, &agent->host, msg, len, &t->offer) ||
+	    is_last(t->offer.time))
+		return false;
+	peer = om_agent_find_public(agent, t->offer.public);
 	if (!peer) {
 		agent->ops->unknown(agent->ctx);
-		return;
+		return false;
 	}
-	if (memcmp(offer.time, peer->latest, OM_HS_TIME) <= 0) {
-		answer_old(agent, peer, h, &offer, now, from);
-		return;
+	if (memcmp(t->offer.time, peer->latest, OM_HS_TIME) <= 0) {
+		answer_old(agent, peer, &t->h, &t->offer, now, &t->from);
+		return false;
 	}
 	/*
 	 * No more than the gap allows of disk, keys and key ids for one peer. The dropped
@@ -514,28 +515,75 @@ static void read_initiation(struct om_agent *agent, uint64_t now,
 	 * harmless, as it never was before.
 	 */
 	if (now < peer->take_from)
-		return;
+		return false;
 	peer->take_from = now + OM_AGENT_GAP_MS;
-	memcpy(peer->latest, offer.time, OM_HS_TIME);
-	/* What is not remembered could be played again to whoever comes after us. */
-	if (!agent->ops->remember(agent->ctx, offer.public, offer.time))
-		return;
-	if (!may_use(peer, h->mode))
-		refuse(agent, peer, h->mode, now);
-	else if (!ours_counts(agent, peer))
-		answer(agent, peer, h, &offer, now, from);
-	om_agent_peers_due(agent, peer, due(peer));
+	memcpy(peer->latest, t->offer.time, OM_HS_TIME);
+	return true;
 }
 
 static void on_initiation(struct om_agent *agent, uint64_t now,
 			  const struct om_agent_source *from, const uint8_t *msg,
 			  size_t len)
 {
-	struct om_hs h;
+	struct om_agent_taken *t = &agent->taken[agent->takens];
 
-	om_secret_lock(&h, sizeof(h));
-	read_initiation(agent, now, from, msg, len, &h);
-	om_secret_wipe(&h, sizeof(h));
+	t->from = *from;
+	if (take_initiation(agent, now, t, msg, len))
+		agent->takens++;
+	else
+		om_hs_wipe(&t->h);
+	if (agent->takens == OM_AGENT_MOMENT)
+		om_agent_settle(agent, now);
+}
+
+/*
+ * What was taken. What is not remembered could be played again to whoever comes after us.
+ * Our own time may come with it, lest it makes somebody wait for the disk again soon.
+ */
+static bool remember_taken(struct om_agent *agent)
+{
+	struct om_agent_memory m[OM_AGENT_MOMENT + 1] = { 0 }, *own;
+	uint8_t time[OM_HS_TIME];
+	size_t n = agent->takens;
+
+	for (size_t i = 0; i < n; i++) {
+		m[i].public = agent->taken[i].offer.public;
+		memcpy(m[i].time, agent->taken[i].offer.time, OM_HS_TIME);
+	}
+	own = &m[n];
+	agent->ops->clock(agent->ctx, time);
+	if (memcmp(time, agent->latest, OM_HS_TIME) < 0)
+		memcpy(time, agent->latest, OM_HS_TIME);
+	memcpy(own->time, time, OM_HS_TIME);
+	add_seconds(time, OM_AGENT_NEAR_S);
+	if (memcmp(time, agent->ahead, OM_HS_TIME) > 0) {
+		add_seconds(own->time, OM_AGENT_AHEAD_S);
+		n++;
+	}
+	if (!agent->ops->remember(agent->ctx, m, n))
+		return false;
+	if (memcmp(own->time, agent->ahead, OM_HS_TIME) > 0)
+		memcpy(agent->ahead, own->time, OM_HS_TIME);
+	return true;
+}
+
+void om_agent_settle(struct om_agent *agent, uint64_t now)
+{
+	struct om_agent_taken *end = &agent->taken[agent->takens];
+	struct om_agent_peer *peer;
+	bool ok = agent->takens && remember_taken(agent);
+
+	for (struct om_agent_taken *t = agent->taken; t != end; t++) {
+		peer = ok ? om_agent_find_public(agent, t->offer.public) : NULL;
+		if (peer && !may_use(peer, t->h.mode))
+			refuse(agent, peer, t->h.mode, now);
+		else if (peer && !ours_counts(agent, peer))
+			answer(agent, peer, &t->h, &t->offer, now, &t->from);
+		om_hs_wipe(&t->h);
+		if (peer)
+			om_agent_peers_due(agent, peer, due(peer));
+	}
+	agent->takens = 0;
 }
 
 /*

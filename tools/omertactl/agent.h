@@ -46,6 +46,10 @@
 #define OM_AGENT_GAP_MS		20
 /* Our time on disk is up to so many seconds ahead, so that it is written seldom. */
 #define OM_AGENT_AHEAD_S	10
+/* Our time on disk is raised with others' that are written, once it is so close. */
+#define OM_AGENT_NEAR_S		5
+/* Initiations that om_agent_receive() takes before they are answered */
+#define OM_AGENT_MOMENT		32
 /* Peers that om_agent_run() handles before the caller has a turn */
 #define OM_AGENT_TURN		16
 /* At most so many used key ids are remembered. */
@@ -70,6 +74,12 @@ struct om_agent_key {
 	int64_t epoch;			/* in which the handshake began */
 	uint32_t soft_s;
 	struct om_hs_keys keys;
+};
+
+/* A time that is to survive us: the latest one that a peer sent, or ours (peer NULL) */
+struct om_agent_memory {
+	const uint8_t *public;
+	uint8_t time[OM_HS_TIME];
 };
 
 /* News about the times in initiations */
@@ -97,9 +107,8 @@ struct om_agent_ops {
 	bool (*epoch)(void *ctx, int64_t *epoch);
 	/* TAI64N of now */
 	void (*clock)(void *ctx, uint8_t time[OM_HS_TIME]);
-	/* A peer's latest time, or our own (peer NULL), is to survive us. False: no */
-	bool (*remember)(void *ctx, const uint8_t *public,
-			 const uint8_t time[OM_HS_TIME]);
+	/* All or none, OM_AGENT_MOMENT + 1 at most. It takes as long as a disk does. */
+	bool (*remember)(void *ctx, const struct om_agent_memory *m, size_t n);
 	/* Somebody with a key that is none of our peers' wants to begin. */
 	void (*unknown)(void *ctx);
 	/* A peer wants to begin in a mode that is not to be used with it. */
@@ -182,6 +191,13 @@ struct om_agent_peer {
 	uint64_t due;
 };
 
+/* An initiation that was taken, and is answered once its time is remembered */
+struct om_agent_taken {
+	struct om_hs h;
+	struct om_hs_offer offer;
+	struct om_agent_source from;
+};
+
 struct om_agent {
 	struct om_hs_host host;
 	const struct om_agent_ops *ops;
@@ -195,6 +211,8 @@ struct om_agent {
 	struct om_agent_used *oldest, **youngest;
 	uint8_t latest[OM_HS_TIME];	/* that we sent, or may have sent */
 	uint8_t ahead[OM_HS_TIME];	/* that is remembered: not to be passed before it is raised */
+	struct om_agent_taken taken[OM_AGENT_MOMENT];
+	unsigned int takens;
 };
 
 /* What the kernel tells of a peer */
@@ -233,9 +251,12 @@ bool om_agent_unanswered(const struct om_agent_peer *peer);
 
 void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 		   enum om_agent_event event, uint32_t local_id);
+/* The answer to an initiation waits for om_agent_settle(), so that many are written at once. */
 void om_agent_receive(struct om_agent *agent, uint64_t now,
 		      const struct om_agent_source *from, const uint8_t *msg,
 		      size_t len);
+/* What was received has been. */
+void om_agent_settle(struct om_agent *agent, uint64_t now);
 /* Do some of what is due. Return when to be called next, UINT64_MAX for never. */
 uint64_t om_agent_run(struct om_agent *agent, uint64_t now);
 

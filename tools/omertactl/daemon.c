@@ -171,17 +171,19 @@ static void put_clock(void *ctx, uint8_t time[OM_HS_TIME])
 		time[i] = (uint8_t)ns;
 }
 
-static bool remember(void *ctx, const uint8_t *public,
-		     const uint8_t time[OM_HS_TIME])
+static bool remember(void *ctx, const struct om_agent_memory *m, size_t n)
 {
+	struct om_times_item item[OM_AGENT_MOMENT + 1];
 	struct om_daemon *d = ctx;
-	uint8_t key[OM_NOISE_KEY];
 
-	if (public)
-		om_times_key(d->agent->host.pair.public, public, key);
-	else
-		memcpy(key, d->agent->host.pair.public, sizeof(key));
-	if (!om_times_put(d->times, key, time, &d->err))
+	for (size_t i = 0; i < n; i++) {
+		if (m[i].public)
+			om_times_key(d->agent->host.pair.public, m[i].public, item[i].key);
+		else
+			memcpy(item[i].key, d->agent->host.pair.public, sizeof(item[i].key));
+		memcpy(item[i].time, m[i].time, sizeof(item[i].time));
+	}
+	if (!om_times_put(d->times, item, n, &d->err))
 		return true;
 	note(d);
 	return false;
@@ -245,6 +247,8 @@ static void unanswered(void *ctx, struct om_agent_peer *peer)
 {
 	om_peers_ask(ctx, peer, now_ms());
 }
+
+_Static_assert(OM_AGENT_MOMENT + 1 <= OM_TIMES_ITEMS, "what is remembered at once");
 
 static const struct om_agent_ops ops = {
 	.reach = reach,
@@ -414,6 +418,7 @@ static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err
 		rc = read_events(d, err);
 	if (!rc && p[CONTROL].revents)
 		rc = om_nl_control_read(d->control, on_control, d, err);
+	om_agent_settle(d->agent, now_ms());
 	if (p[RESOLVER].revents)
 		om_peers_resolved(d);
 	if (p[TIMER].revents && read(d->timer, &expired, sizeof(expired)) < 0)

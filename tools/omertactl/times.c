@@ -153,14 +153,14 @@ static int sync_dir(const char *path)
 
 static int write_entries(const struct om_times *t, int fd)
 {
-	char text[64 * LINE + 1];
+	char text[OM_TIMES_ITEMS * LINE + 1];
 	size_t n = 0;
 	int rc = 0;
 
 	for (const struct entry *e = t->first; e && !rc; e = e->next) {
 		format(text + n, e->key, e->time);
 		n += LINE;
-		if (e->next && n < 64 * LINE)
+		if (e->next && n < OM_TIMES_ITEMS * LINE)
 			continue;
 		rc = write_all(fd, text, n);
 		n = 0;
@@ -205,8 +205,29 @@ static bool has_many_old(const struct om_times *t)
 }
 
 /*
- * A line that was cut short by a crash, be it by zeros, is the last one, and was never
- * relied on. Anything else that is wrong must not be made good by forgetting.
+ * Whether a crash cut off what was written last, from this line on. That may have been
+ * several lines, of which zeros can be left; the last line may end in whatever there was.
+ */
+static bool is_torn(FILE *f, const char line[LINE])
+{
+	const char *zero = memchr(line, 0, LINE);
+	size_t n = LINE;
+	int c = zero ? fgetc(f) : 0;
+
+	if (!zero || c == EOF)
+		return zero;
+	for (; zero < line + LINE; zero++)
+		if (*zero)
+			return false;
+	for (; c != EOF; c = fgetc(f))
+		if (c || ++n > OM_TIMES_ITEMS * LINE)
+			return false;
+	return true;
+}
+
+/*
+ * What was cut short by a crash was never relied on. Anything else that is wrong must not
+ * be made good by forgetting.
  */
 static int load(struct om_times *t, FILE *f, struct om_err *err)
 {
@@ -214,9 +235,9 @@ static int load(struct om_times *t, FILE *f, struct om_err *err)
 	size_t n;
 
 	while ((n = fread(line, 1, LINE, f)) == LINE) {
-		if (memchr(line, 0, LINE) && fgetc(f) == EOF) {
+		if (is_torn(f, line)) {
 			t->cut = true;
-			break;
+			return OM_OK;
 		}
 		t->lines++;
 		if (!parse(t, line))
@@ -354,34 +375,38 @@ void om_times_get(const struct om_times *t, const uint8_t *key,
 }
 
 /* The disk may be full: no part of a line stays. */
-static int append(struct om_times *t, const uint8_t *key, const uint8_t *time)
+static int append(struct om_times *t, const struct om_times_item *item, size_t n)
 {
 	off_t end = lseek(t->fd, 0, SEEK_END);
-	char line[LINE + 1];
+	char text[OM_TIMES_ITEMS * LINE + 1];
 	int rc;
 
 	if (end < 0)
 		return errno;
-	format(line, key, time);
-	rc = write_all(t->fd, line, LINE);
+	for (size_t i = 0; i < n; i++)
+		format(text + i * LINE, item[i].key, item[i].time);
+	rc = write_all(t->fd, text, n * LINE);
 	if (!rc && fdatasync(t->fd))
 		rc = errno;
 	t->cut = rc && ftruncate(t->fd, end);
 	return rc;
 }
 
-int om_times_put(struct om_times *t, const uint8_t *key,
-		 const uint8_t time[OM_HS_TIME], struct om_err *err)
+int om_times_put(struct om_times *t, const struct om_times_item *item, size_t n,
+		 struct om_err *err)
 {
 	int rc = t->cut ? renew(t, err) : OM_OK;
 
+	if (!rc && n > OM_TIMES_ITEMS)
+		rc = om_err_sys(err, EMSGSIZE, "%s", OM_QUOTE_FILE(t->path));
 	if (rc)
 		return rc;
-	rc = append(t, key, time);
+	rc = append(t, item, n);
 	if (rc)
 		return om_err_sys(err, rc, "%s", OM_QUOTE_FILE(t->path));
-	t->lines++;
-	om_times_learn(t, key, time);
+	t->lines += n;
+	for (size_t i = 0; i < n; i++)
+		om_times_learn(t, item[i].key, item[i].time);
 	/* Should that fail, the old file goes on for a while. */
 	if (has_many_old(t) && renew(t, &(struct om_err){ 0 }))
 		t->renew_at = t->lines + OLD_MORE;

@@ -39,9 +39,17 @@ void om_times_get(const struct om_times *t, const uint8_t *key,
 /* Take a time that is greater than the last, in memory alone; others change nothing. */
 void om_times_learn(struct om_times *t, const uint8_t *key,
 		    const uint8_t time[OM_HS_TIME]);
-/* On disk when it returns OM_OK; else nothing has changed. */
-int om_times_put(struct om_times *t, const uint8_t *key,
-		 const uint8_t time[OM_HS_TIME], struct om_err *err);
+struct om_times_item {
+	uint8_t key[OM_NOISE_KEY];
+	uint8_t time[OM_HS_TIME];
+};
+
+/* Up to so many at once */
+#define OM_TIMES_ITEMS	64
+
+/* They are on disk, by one write, when it returns OM_OK; else nothing has changed. */
+int om_times_put(struct om_times *t, const struct om_times_item *item, size_t n,
+		 struct om_err *err);
 
 /*
  * Give a key's time up, on disk when it returns OM_OK; else nothing has changed. Makes

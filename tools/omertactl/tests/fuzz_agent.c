@@ -91,12 +91,12 @@ static void put_clock(void *ctx, uint8_t time[OM_HS_TIME])
 	time[0] = 0x40;
 }
 
-static bool remember(void *ctx, const uint8_t *public,
-		     const uint8_t time[OM_HS_TIME])
+static bool remember(void *ctx, const struct om_agent_memory *m, size_t n)
 {
 	(void)ctx;
-	(void)public;
-	(void)time;
+	(void)m;
+	if (!n || n > OM_AGENT_MOMENT + 1)
+		abort();
 	return true;
 }
 
@@ -153,6 +153,7 @@ static void deliver(const uint8_t *msg, size_t len, bool genuine)
 	w.may_install = genuine;
 	w.cause = len;
 	om_agent_receive(&w.agent, w.now, &from, exact, len);
+	om_agent_settle(&w.agent, w.now);
 	w.may_install = false;
 	free(exact);
 }

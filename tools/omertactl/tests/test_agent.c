@@ -227,12 +227,12 @@ static void refused_once(void)
 	world_run(2);
 	unit_ok(b->refused[OM_HS_MLKEM] == 1 && b->writes == 1, "agent: refused", "%s",
 		world_counts());
-	om_agent_receive(&b->agent, world.now + 2 * OM_AGENT_TELL_MS, &old->from, old->data,
+	world_receive(&b->agent, world.now + 2 * OM_AGENT_TELL_MS, &old->from, old->data,
 			 old->len);
 	unit_ok(b->refused[OM_HS_MLKEM] == 1, "agent: its replay is not told", "%u",
 		b->refused[OM_HS_MLKEM]);
 	world_peer(B)->kem = OM_KEM_ON;
-	om_agent_receive(&b->agent, world.now, &old->from, old->data, old->len);
+	world_receive(&b->agent, world.now, &old->from, old->data, old->len);
 	unit_ok(!b->installed, "agent: nor is it taken", "%s", world_counts());
 	world_run(6);
 	unit_ok(world_active(&world.end[A]), "agent: refused, then allowed", "%s",
@@ -392,7 +392,7 @@ static void replay(const char *name)
 		size_t sent = world.sent;
 
 		world.messages = 0;
-		om_agent_receive(&world.end[m->to].agent, world.now, &m->from, m->data, m->len);
+		world_receive(&world.end[m->to].agent, world.now, &m->from, m->data, m->len);
 		world.now += 1000;
 		initiations += m->data[3] == OM_HS_INITIATION;
 		if (world.sent == sent)
@@ -403,7 +403,7 @@ static void replay(const char *name)
 		else
 			other++;
 		/* The initiator has no use for it. */
-		om_agent_receive(&world.end[world.message[0].to].agent, world.now,
+		world_receive(&world.end[world.message[0].to].agent, world.now,
 				 &world.message[0].from, world.message[0].data,
 				 world.message[0].len);
 	}
@@ -497,8 +497,8 @@ static void cookie_flood(void)
 
 		other[1] = (uint8_t)i;
 		cookie_message(&world.end[A].agent.host, other, m->data, m->len, msg);
-		om_agent_receive(b, world.now, &world.place[A], msg, sizeof(msg));
-		om_agent_receive(b, world.now, &world.place[A], msg, sizeof(msg));
+		world_receive(b, world.now, &world.place[A], msg, sizeof(msg));
+		world_receive(b, world.now, &world.place[A], msg, sizeof(msg));
 		om_agent_run(b, world.now);
 		world.now += 10;
 	}
@@ -517,7 +517,7 @@ static void cookie_flood(void)
 
 		other[1] = (uint8_t)i;
 		cookie_message(&world.end[A].agent.host, other, m->data, m->len, msg);
-		om_agent_receive(b, world.now, &world.place[A], msg, sizeof(msg));
+		world_receive(b, world.now, &world.place[A], msg, sizeof(msg));
 	}
 	world_run(6);
 	unit_ok(initiations(0, A) == 3 &&
@@ -540,7 +540,7 @@ static void cookie_of_response(void)
 	response = &world.old[1];
 	cookie_message(&world.end[A].agent.host, world_cookie, response->data, response->len,
 		       msg);
-	om_agent_receive(&world.end[B].agent, world.now, &world.place[A], msg, sizeof(msg));
+	world_receive(&world.end[B].agent, world.now, &world.place[A], msg, sizeof(msg));
 	unit_ok(world.sent == 2 && response->data[3] == OM_HS_RESPONSE &&
 		world_peer(B)->hs.cookie_at, "agent: a cookie for a response", "%s",
 		world_counts());
@@ -567,7 +567,7 @@ static void strangers(void)
 	world.quiet = true;
 	for (int k = 0; k < 200; k++) {
 		om_hs_initiate(&h, OM_HS_CLASSIC, &stranger, &to_a, time, 1, world.now, msg);
-		om_agent_receive(&world.end[A].agent, world.now, &from, msg,
+		world_receive(&world.end[A].agent, world.now, &from, msg,
 				 OM_HS_INITIATION_LEN);
 	}
 	unit_ok(!world.sent && world.strangers == 200, "agent: strangers get no answer", "%s",
@@ -611,7 +611,7 @@ static void hasty(void)
 	for (int i = 0; i < 1000; i++, world.now++) {
 		put_time(time, 1000 + i);
 		len = initiation_at(time, OM_HS_CLASSIC, &h, msg);
-		om_agent_receive(a, world.now, &world.place[B], msg, len);
+		world_receive(a, world.now, &world.place[B], msg, len);
 	}
 	unit_ok(world.end[A].installed == 50 && world.end[A].writes == 50 &&
 		world.sent == 50 && world.end[A].keys <= OM_AGENT_OFFERED,
@@ -620,15 +620,53 @@ static void hasty(void)
 	/* A dropped initiation was never taken: its time is as new as it was. */
 	put_time(time, 2000);
 	len = initiation_at(time, OM_HS_CLASSIC, &h, msg);
-	om_agent_receive(a, world.now, &world.place[B], msg, len);
+	world_receive(a, world.now, &world.place[B], msg, len);
 	put_time(time, 2001);
 	len = initiation_at(time, OM_HS_CLASSIC, &h, msg);
-	om_agent_receive(a, world.now + 1, &world.place[B], msg, len);
-	om_agent_receive(a, world.now + 21, &world.place[B], msg, len);
-	om_agent_receive(a, world.now + 50, &world.place[B], msg, len);
+	world_receive(a, world.now + 1, &world.place[B], msg, len);
+	world_receive(a, world.now + 21, &world.place[B], msg, len);
+	world_receive(a, world.now + 50, &world.place[B], msg, len);
 	unit_ok(world.end[A].installed == 52 && world.end[A].writes == 52,
 		"agent: a dropped one may come again, once", "%u writes, %s",
 		world.end[A].writes, world_counts());
+	om_hs_wipe(&h);
+	world_tear_down();
+}
+
+/* What comes in one moment is written at once, and answered after that. */
+static void moment(void)
+{
+	uint8_t msg[OM_HS_LEN_MAX], time[OM_HS_TIME];
+	struct om_agent *a = &world.end[A].agent;
+	const struct world_end *e = &world.end[A];
+	struct om_hs h;
+	bool ok = true;
+	size_t len;
+
+	world_set_up();
+	world.quiet = true;
+	for (unsigned int i = 0; i < OM_AGENT_MOMENT + 5; i++) {
+		ok = ok && e->syncs == i / OM_AGENT_MOMENT && world.sent == e->writes;
+		put_time(time, 1000 + i);
+		len = initiation_at(time, OM_HS_CLASSIC, &h, msg);
+		om_agent_receive(a, world.now + i * OM_AGENT_GAP_MS, &world.place[B], msg, len);
+	}
+	unit_ok(ok && e->syncs == 1 && world.sent == OM_AGENT_MOMENT,
+		"agent: no answer before its time is remembered", "%u syncs, %s", e->syncs,
+		world_counts());
+	om_agent_settle(a, world.now + 1000);
+	om_agent_settle(a, world.now + 1000);
+	unit_ok(e->syncs == 2 && e->writes == OM_AGENT_MOMENT + 5 && world.sent == e->writes &&
+		e->installed == e->writes,
+		"agent: one write for all handshakes of a moment", "%u syncs, %u writes, %s",
+		e->syncs, e->writes, world_counts());
+	/* Our own time went with them. */
+	ok = e->own_writes == 1;
+	world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
+	world_run(8);
+	unit_ok(ok && e->syncs == 2 && initiations(0, B),
+		"agent: our own time is written along with others'", "%u syncs, %u own, %s",
+		e->syncs, e->own_writes, world_counts());
 	om_hs_wipe(&h);
 	world_tear_down();
 }
@@ -724,7 +762,7 @@ static const struct world_message *time_message(int64_t known, struct om_hs *h)
 	put_time(time, 5);
 	len = initiation_at(time, OM_HS_CLASSIC, h, msg);
 	world.messages = 0;
-	om_agent_receive(&world.end[A].agent, world.now, &world.place[B], msg, len);
+	world_receive(&world.end[A].agent, world.now, &world.place[B], msg, len);
 	return world.messages == 1 ? &world.message[0] : NULL;
 }
 
@@ -749,7 +787,7 @@ static void wrong_times(void)
 	world.now += 20;
 	m = time_message(100, &h);
 	unit_ok(m, "agent: another one after that", "%s", world_counts());
-	om_agent_receive(b, world.now, &world.place[A], m->data, m->len);
+	world_receive(b, world.now, &world.place[A], m->data, m->len);
 	om_hs_wipe(&h);
 	unit_ok(!world.end[B].times[OM_AGENT_TIME_RAISED] &&
 		sodium_is_zero(peer->floor, OM_HS_TIME), "agent: one that was not asked for",
@@ -770,14 +808,14 @@ static void wrong_times(void)
 		struct world_message bad = late;
 
 		bad.data[i] ^= 4;
-		om_agent_receive(b, world.now, &world.place[A], bad.data, bad.len);
+		world_receive(b, world.now, &world.place[A], bad.data, bad.len);
 		taken += !sodium_is_zero(peer->floor, OM_HS_TIME);
 	}
 	unit_ok(late.data[3] == OM_HS_TIME_MSG && !taken, "agent: a forged time", "%u", taken);
 	world_run(6);
 	world.messages = 0;
 	world.cut[A] = true;
-	om_agent_receive(b, world.now, &world.place[A], late.data, late.len);
+	world_receive(b, world.now, &world.place[A], late.data, late.len);
 	unit_ok(sodium_is_zero(peer->floor, OM_HS_TIME) || world.end[B].installed,
 		"agent: the time for an initiation that is not the latest", "%s",
 		world_counts());
@@ -832,7 +870,7 @@ static void no_time(void)
 		world_set_up();
 		world.quiet = true;
 		len = initiation_at(times[i], OM_HS_CLASSIC, &h, msg);
-		om_agent_receive(&world.end[A].agent, world.now, &world.place[B], msg, len);
+		world_receive(&world.end[A].agent, world.now, &world.place[B], msg, len);
 		unit_ok(!world.sent && !world.end[A].writes && !world.end[A].installed &&
 			!world.end[A].times[OM_AGENT_TIME_SPENT],
 			"agent: a time that is not to be had", "%zu: %s", i, world_counts());
@@ -914,7 +952,7 @@ static void old_mode(void)
 	put_time(time, 5);
 	put_time(world_peer(A)->latest, 100);
 	len = initiation_at(time, OM_HS_MLKEM, &h, msg);
-	om_agent_receive(&world.end[A].agent, world.now, &world.place[B], msg, len);
+	world_receive(&world.end[A].agent, world.now, &world.place[B], msg, len);
 	unit_ok(!world.sent && !world.end[A].refused[OM_HS_MLKEM],
 		"agent: an old time in a mode that is ruled out", "%s", world_counts());
 	om_hs_wipe(&h);
@@ -953,11 +991,11 @@ static void scale_clock(void *ctx, uint8_t time[OM_HS_TIME])
 }
 
 /* Without the curve, which would hide what the rest costs */
-static bool scale_remember(void *ctx, const uint8_t *public, const uint8_t *time)
+static bool scale_remember(void *ctx, const struct om_agent_memory *m, size_t n)
 {
 	(void)ctx;
-	(void)public;
-	(void)time;
+	(void)m;
+	(void)n;
 	return false;
 }
 
@@ -1009,10 +1047,10 @@ static double cost(uint32_t peers, int rounds)
 
 		memcpy(msg, "OMR\x22", 4);
 		memcpy(msg + 4, &i, sizeof(i));
-		om_agent_receive(&agent, 2, &at, msg, OM_HS_COOKIE_LEN);
+		world_receive(&agent, 2, &at, msg, OM_HS_COOKIE_LEN);
 		memcpy(msg, "OMR\x21", 4);
 		put_mac1(&agent.host, msg, OM_HS_RESPONSE_LEN);
-		om_agent_receive(&agent, 2, &at, msg, OM_HS_RESPONSE_LEN);
+		world_receive(&agent, 2, &at, msg, OM_HS_RESPONSE_LEN);
 		om_agent_tell(&agent, 2, id, OM_AGENT_KEY_CONFIRMED, 1);
 		om_agent_tell(&agent, 2, id, OM_AGENT_KEY_SOFT, 0);
 		om_agent_remove(&agent, id);
@@ -1140,6 +1178,7 @@ void test_agent(void)
 	cookie_of_response();
 	strangers();
 	hasty();
+	moment();
 	ahead(OM_KEM_OFF);
 	ahead(OM_KEM_REQUIRED);
 	two_clocks(A);

@@ -357,21 +357,20 @@ static bool has_time(struct om_daemon *d, const uint8_t *time)
 static void new_key(struct om_daemon *d)
 {
 	static const uint8_t none[OM_HS_TIME];
-	uint8_t time[OM_HS_TIME], key[OM_NOISE_KEY];
+	struct om_times_item last;
 	struct om_peer *peer;
 	struct om_err err;
 
 	set_up(d, "new-key.times");
 	peer = add_peer(1, 7);
-	memset(time, 0xff, sizeof(time));
+	memset(last.time, 0xff, sizeof(last.time));
 	spent = 0;
 	become(d, 1);
-	om_times_key(agent.host.pair.public, peer->public_key, key);
-	unit_ok(d->times && has_time(d, none) &&
-		!om_times_put(d->times, key, time, &err),
+	om_times_key(agent.host.pair.public, peer->public_key, last.key);
+	unit_ok(d->times && has_time(d, none) && !om_times_put(d->times, &last, 1, &err),
 		"daemon: a peer without a time", "%s", d->err.text);
 	become(d, 1);
-	unit_ok(has_time(d, time) && spent == 1,
+	unit_ok(has_time(d, last.time) && spent == 1,
 		"daemon: a peer's time is known again, and that it is the last", "%u", spent);
 	become(d, 2);
 	unit_ok(has_time(d, none), "daemon: with another key of ours it is not", "%s",
@@ -382,7 +381,7 @@ static void new_key(struct om_daemon *d)
 /* "omertactl times forget" with an agent: memory and disk */
 static void forget_time(struct om_daemon *d)
 {
-	uint8_t time[OM_HS_TIME] = { 1 }, key[OM_NOISE_KEY];
+	struct om_times_item item = { .time = { 1 } };
 	char line[OM_BASE64_LEN];
 	struct om_peer *peer;
 	struct om_err err;
@@ -391,8 +390,8 @@ static void forget_time(struct om_daemon *d)
 	set_up(d, "forget-time.times");
 	peer = add_peer(1, 7);
 	snprintf(d->times_path, sizeof(d->times_path), "%s", unit_path("forget-time.times"));
-	om_times_key(agent.host.pair.public, peer->public_key, key);
-	om_times_put(d->times, key, time, &err);
+	om_times_key(agent.host.pair.public, peer->public_key, item.key);
+	om_times_put(d->times, &item, 1, &err);
 	om_peers_adopt(d);
 	ok = om_agent_find(&agent, 1)->latest[0] == 1;
 	unit_ok(ok && om_peers_forget_time(d) == OM_SYSTEM && d->err.sys == ENOENT,
@@ -401,8 +400,8 @@ static void forget_time(struct om_daemon *d)
 	line[OM_BASE64_LEN - 1] = '\n';
 	unit_file("forget-time.times.forget", line, OM_BASE64_LEN, 0600);
 	ok = !om_peers_forget_time(d);
-	om_times_get(d->times, key, time);
-	unit_ok(ok && !om_agent_find(&agent, 1)->latest[0] && !time[0] &&
+	om_times_get(d->times, item.key, item.time);
+	unit_ok(ok && !om_agent_find(&agent, 1)->latest[0] && !item.time[0] &&
 		access(unit_path("forget-time.times.forget"), F_OK),
 		"daemon: a time is forgotten", "%s", d->err.text);
 	tear_down(d);

@@ -28,9 +28,10 @@ static struct om_times *open_it(void)
 
 static bool put(struct om_times *t, const uint8_t *key, uint8_t v)
 {
-	uint8_t time[OM_HS_TIME] = { [OM_HS_TIME - 1] = v };
+	struct om_times_item item = { .time = { [OM_HS_TIME - 1] = v } };
 
-	return !om_times_put(t, key, time, &err);
+	memcpy(item.key, key, sizeof(item.key));
+	return !om_times_put(t, &item, 1, &err);
 }
 
 static int get(const struct om_times *t, const uint8_t *key)
@@ -51,9 +52,9 @@ static long size(void)
 /* The file with @more behind it, and with zeros up to @len bytes of that */
 static void rewrite(const char *more, size_t len)
 {
-	char text[4096];
+	char text[8192];
 	FILE *f = fopen(unit_path("times"), "re");
-	size_t n = f ? fread(text, 1, sizeof(text) - 200, f) : 0;
+	size_t n = f ? fread(text, 1, 300, f) : 0;
 
 	if (f)
 		fclose(f);
@@ -107,7 +108,24 @@ static void broken(void)
 	unit_ok(t && get(t, key_b) == 7 && size() == 140,
 		"times: be it at its beginning", "%s", err.text);
 	om_times_close(t);
+	/* What was written at once may have been several lines. */
+	for (size_t len = 71; len <= 64 * 70; len += 64 * 70 - 71) {
+		rewrite("AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= 0000", len);
+		t = open_it();
+		unit_ok(t && get(t, key_b) == 7 && size() == 140,
+			"times: be it several lines", "%s", err.text);
+		om_times_close(t);
+	}
+	rewrite("AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= 0000", 64 * 70 + 1);
+	t = open_it();
+	unit_ok(!t && CONTAINS(err.text, "line 3 is broken"),
+		"times: but not more than are written at once", "%s", err.text);
+	om_times_close(t);
+	rewrite("", 0);
+	if (truncate(unit_path("times"), 140))
+		abort();
 	rewrite("AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= 0000", 71);
+	append("A");
 	t = open_it();
 	unit_ok(!t && CONTAINS(err.text, "line 3 is broken"),
 		"times: unless it is not the last", "%s", err.text);
@@ -119,6 +137,44 @@ static void broken(void)
 	t = open_it();
 	unit_ok(!t && CONTAINS(err.text, "line 3 is broken"),
 		"times: a line that is broken is not", "%s", err.text);
+	om_times_close(t);
+	unit_file("times", "", 0, 0600);
+}
+
+/* Many at once: all of them or, without room for all, none */
+static void at_once(void)
+{
+	struct om_times_item item[OM_TIMES_ITEMS + 1] = { 0 };
+	struct om_times *t = open_it();
+	struct rlimit old, now;
+	long before;
+	bool ok = t;
+
+	for (size_t i = 0; i <= OM_TIMES_ITEMS; i++) {
+		item[i].key[0] = (uint8_t)(100 + i);
+		item[i].time[OM_HS_TIME - 1] = 1;
+	}
+	ok = ok && !om_times_put(t, item, OM_TIMES_ITEMS, &err) &&
+	     om_times_put(t, item, OM_TIMES_ITEMS + 1, &err);
+	before = size();
+	for (size_t i = 0; i < OM_TIMES_ITEMS; i++) {
+		ok = ok && get(t, item[i].key) == 1;
+		item[i].time[OM_HS_TIME - 1] = 2;
+	}
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	now = old;
+	now.rlim_cur = (rlim_t)before + 2 * 70 + 30;
+	setrlimit(RLIMIT_FSIZE, &now);
+	ok = ok && om_times_put(t, item, 3, &err);
+	setrlimit(RLIMIT_FSIZE, &old);
+	unit_ok(ok && size() == before && get(t, item[0].key) == 1,
+		"times: many at once, or none of them", "%ld bytes, now %ld: %s", before,
+		size(), err.text);
+	om_times_close(t);
+	t = open_it();
+	unit_ok(t && get(t, item[OM_TIMES_ITEMS - 1].key) == 1 && get(t, item[0].key) == 1,
+		"times: all of them are there again", "%s", err.text);
 	om_times_close(t);
 	unit_file("times", "", 0, 0600);
 }
@@ -334,6 +390,7 @@ void test_times(void)
 {
 	keeps();
 	broken();
+	at_once();
 	renewed();
 	full();
 	forgets();

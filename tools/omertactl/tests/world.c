@@ -164,17 +164,28 @@ static void fork_world(struct world_end *e)
 	close(fd[!world.is_clone]);
 }
 
-static bool remember(void *ctx, const uint8_t *public,
-		     const uint8_t time[OM_HS_TIME])
+static bool remember(void *ctx, const struct om_agent_memory *m, size_t n)
 {
 	struct world_end *e = ctx;
+	unsigned int peers = 0;
 
-	memcpy(public ? e->remembered : e->own, time, OM_HS_TIME);
-	e->writes += public != NULL;
-	e->own_writes += !public;
-	if (public && e->fork_soon)
+	for (size_t i = 0; i < n; i++) {
+		memcpy(m[i].public ? e->remembered : e->own, m[i].time, OM_HS_TIME);
+		peers += m[i].public != NULL;
+		e->own_writes += !m[i].public;
+	}
+	e->writes += peers;
+	e->syncs++;
+	if (peers && e->fork_soon)
 		fork_world(e);
 	return !world.full;
+}
+
+void world_receive(struct om_agent *agent, uint64_t now, const struct om_agent_source *from,
+		   const uint8_t *msg, size_t len)
+{
+	om_agent_receive(agent, now, from, msg, len);
+	om_agent_settle(agent, now);
 }
 
 static void unknown(void *ctx)
@@ -395,7 +406,7 @@ void world_deliver(void)
 			continue;
 		world.message[i--] = world.message[--world.messages];
 		if (admit(&world.end[m.to], &m))
-			om_agent_receive(&world.end[m.to].agent, world.now, &m.from,
+			world_receive(&world.end[m.to].agent, world.now, &m.from,
 					 m.data, m.len);
 	}
 }

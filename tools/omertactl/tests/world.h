@@ -42,6 +42,7 @@ struct world_end {
 	unsigned int cookies;		/* that it gave */
 	unsigned int writes;		/* of a peer's time to disk */
 	unsigned int own_writes;	/* of its own time */
+	unsigned int syncs;		/* for them */
 	struct {
 		uint32_t id;
 		uint64_t at;
@@ -90,6 +91,9 @@ void world_start(int n);
 /* An end goes elsewhere. */
 void world_move(int n, uint16_t port);
 void world_run(unsigned int seconds);
+/* A datagram comes alone. */
+void world_receive(struct om_agent *agent, uint64_t now, const struct om_agent_source *from,
+		   const uint8_t *msg, size_t len);
 /* What is due now gets to its receiver. */
 void world_deliver(void);
 
