@@ -398,6 +398,10 @@ narrow_v4() {
 test_df_narrow_set() { narrow_v4 set; }
 test_df_narrow_inherit() { narrow_v4 inherit; }
 
+drained() {
+	on a tc -s qdisc show dev omr0 | grep 'backlog 0b 0p'
+}
+
 # believed OUTER MTU PATH_MTU: an error counts, whatever the kernel has forgotten of it, if it
 # quotes a key's id and a counter that was sent under it; other peers may be in that place.
 believed() {
@@ -421,6 +425,10 @@ for i in range(550):
     s.sendto(bytes(64), ("10.9.0.2", 9))'
 		sent=$(peer_stat a b tx-records)
 	done
+	# None is left to be sent, with a counter that a forgery would hit.
+	await drained
+	pings a 10.9.0.2
+	sent=$(peer_stat a b tx-records)
 	for quote in "$((id + 1)) $((sent - 1))" "$id $((sent + 1000))" "$id 1000"; do
 		# shellcheck disable=SC2086 # two words
 		forged "$2" "$PORT" $quote
