@@ -352,7 +352,8 @@ static void peer_finish(struct omerta_peer *peer)
 void omerta_peer_remove(struct omerta_peer *peer)
 {
 	peer_unlink(peer);
-	synchronize_net();
+	/* Who replaces thousands does not wait for as many normal grace periods. */
+	synchronize_rcu_expedited();
 	peer_finish(peer);
 }
 
