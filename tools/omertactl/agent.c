@@ -496,15 +496,17 @@ static bool take_initiation(struct om_agent *agent, uint64_t now, struct om_agen
 			    const uint8_t *msg, size_t len)
 {
 	struct om_agent_peer *peer;
+	uint8_t public[OM_NOISE_KEY];
 
-	if (!om_hs_read_initiation(&t->h, &agent->host, msg, len, &t->offer) ||
-	    is_last(t->offer.time))
+	if (!om_hs_read_initiator(&t->h, &agent->host, msg, len, public))
 		return false;
-	peer = om_agent_find_public(agent, t->offer.public);
+	peer = om_agent_find_public(agent, public);
 	if (!peer) {
 		agent->ops->unknown(agent->ctx);
 		return false;
 	}
+	if (!om_hs_read_offer(&t->h, msg, len, &t->offer) || is_last(t->offer.time))
+		return false;
 	if (memcmp(t->offer.time, peer->latest, OM_HS_TIME) <= 0) {
 		answer_old(agent, peer, &t->h, &t->offer, now, &t->from);
 		return false;

@@ -29,7 +29,7 @@
 /* Peers of the kernel are looked for no sooner than this after the last time */
 #define ADOPT_MS	1000
 /* and so many times what that took. */
-#define ADOPT_SHARE	20
+#define ADOPT_SHARE	50
 
 /* It goes on in suspend, as the keys' ages do. */
 static uint64_t now_ms(void)
@@ -381,12 +381,15 @@ static int set_timer(struct om_daemon *d, uint64_t at, struct om_err *err)
 {
 	struct itimerspec t = { 0 };
 
+	if (at == d->timer_at)
+		return OM_OK;
 	if (at != UINT64_MAX) {
 		t.it_value.tv_sec = (time_t)(at / 1000);
 		t.it_value.tv_nsec = (long)(at % 1000) * 1000000 + 1;
 	}
 	if (timerfd_settime(d->timer, TFD_TIMER_ABSTIME, &t, NULL))
 		return om_err_sys(err, errno, "timer");
+	d->timer_at = at;
 	return OM_OK;
 }
 
@@ -421,8 +424,11 @@ static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err
 	om_agent_settle(d->agent, now_ms());
 	if (p[RESOLVER].revents)
 		om_peers_resolved(d);
-	if (p[TIMER].revents && read(d->timer, &expired, sizeof(expired)) < 0)
-		errno = 0;
+	if (p[TIMER].revents) {
+		if (read(d->timer, &expired, sizeof(expired)) < 0)
+			errno = 0;
+		d->timer_at = UINT64_MAX;
+	}
 	if (!rc && d->adopt && now_ms() >= d->adopt_at)
 		adopt(d);
 	/* Which keys are in use is known once all events are read. */
@@ -573,6 +579,7 @@ int om_daemon_run(const struct om_daemon_options *options, struct om_err *err)
 		.resolver.fd = -1,
 		.signals = -1,
 		.timer = -1,
+		.timer_at = UINT64_MAX,
 	};
 	int rc = set_up(&d, err);
 

@@ -27,6 +27,7 @@ struct om_daemon {
 	struct om_peer_index conf_of;	/* its peers */
 	int signals;
 	int timer;
+	uint64_t timer_at;		/* when it expires, UINT64_MAX for never */
 	bool end;
 	bool adopt;			/* the kernel may have other peers now */
 	bool lost;			/* events, so keys may be used of which we know nothing */

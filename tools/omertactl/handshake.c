@@ -251,15 +251,25 @@ fail:
 	return 0;
 }
 
-bool om_hs_read_initiation(struct om_hs *h, const struct om_hs_host *host,
-			   const uint8_t *msg, size_t len,
-			   struct om_hs_offer *offer)
+bool om_hs_read_initiator(struct om_hs *h, const struct om_hs_host *host,
+			  const uint8_t *msg, size_t len, uint8_t public[OM_NOISE_KEY])
 {
-	uint8_t payload[OM_HS_TIME + 4 + OM_KEM_PUBLIC];
-
 	if (om_hs_length(msg, len) != len || msg[3] != OM_HS_INITIATION)
 		return false;
 	begin(h, (enum om_hs_mode)msg[4], host, host->pair.public);
+	if (!om_noise_read_initiator(&h->noise, msg + 8, len - 8 - 2 * OM_HS_MAC)) {
+		om_hs_wipe(h);
+		return false;
+	}
+	memcpy(public, h->noise.remote_fixed, OM_NOISE_KEY);
+	return true;
+}
+
+bool om_hs_read_offer(struct om_hs *h, const uint8_t *msg, size_t len,
+		      struct om_hs_offer *offer)
+{
+	uint8_t payload[OM_HS_TIME + 4 + OM_KEM_PUBLIC];
+
 	if (!om_noise_read_1(&h->noise, msg + 8, len - 8 - 2 * OM_HS_MAC, payload) ||
 	    !get32(payload + OM_HS_TIME)) {
 		om_hs_wipe(h);

@@ -103,9 +103,14 @@ size_t om_hs_initiate(struct om_hs *h, enum om_hs_mode mode,
 		      const struct om_hs_host *host, struct om_hs_peer *peer,
 		      const uint8_t *time, uint32_t key_id, uint64_t now,
 		      uint8_t *out);
-bool om_hs_read_initiation(struct om_hs *h, const struct om_hs_host *host,
-			   const uint8_t *msg, size_t len,
-			   struct om_hs_offer *offer);
+/*
+ * In two steps, as only half of the work is needed to see that it is a stranger's: whom it
+ * says it is of, then what it says, which proves that.
+ */
+bool om_hs_read_initiator(struct om_hs *h, const struct om_hs_host *host,
+			  const uint8_t *msg, size_t len, uint8_t public[OM_NOISE_KEY]);
+bool om_hs_read_offer(struct om_hs *h, const uint8_t *msg, size_t len,
+		      struct om_hs_offer *offer);
 size_t om_hs_respond(struct om_hs *h, struct om_hs_peer *peer,
 		     const struct om_hs_offer *offer, uint32_t key_id,
 		     uint64_t now, uint8_t *out, struct om_hs_keys *keys);

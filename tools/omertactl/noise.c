@@ -181,8 +181,7 @@ bool om_noise_write_1(struct om_noise *n, const uint8_t *payload, size_t len,
 	return true;
 }
 
-bool om_noise_read_1(struct om_noise *n, const uint8_t *in, size_t len,
-		     uint8_t *payload)
+bool om_noise_read_initiator(struct om_noise *n, const uint8_t *in, size_t len)
 {
 	if (len < OM_NOISE_1)
 		return fail(n);
@@ -192,7 +191,13 @@ bool om_noise_read_1(struct om_noise *n, const uint8_t *in, size_t len,
 	if (!mix_dh(n, &n->fixed, n->remote_fresh) ||
 	    !open(n, in, OM_NOISE_KEY + OM_NOISE_TAG, n->remote_fixed))
 		return fail(n);
-	in += OM_NOISE_KEY + OM_NOISE_TAG;
+	return true;
+}
+
+bool om_noise_read_1(struct om_noise *n, const uint8_t *in, size_t len,
+		     uint8_t *payload)
+{
+	in += 2 * OM_NOISE_KEY + OM_NOISE_TAG;
 	if (!mix_dh(n, &n->fixed, n->remote_fixed) ||
 	    !open(n, in, len - OM_NOISE_1 + OM_NOISE_TAG, payload))
 		return fail(n);

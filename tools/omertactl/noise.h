@@ -56,9 +56,11 @@ bool om_noise_read_2(struct om_noise *n, const uint8_t *psk, const uint8_t *in,
 		     size_t len, uint8_t *payload);
 
 /*
- * The responder's: @payload gets @len - OM_NOISE_1 bytes, of whom n->remote_fixed
- * says; his next message gets OM_NOISE_2 + @len bytes.
+ * The responder's: first whom the message says it is of, n->remote_fixed, which nothing
+ * proves yet; then the rest of the same message, of which @payload gets @len - OM_NOISE_1
+ * bytes. His next message gets OM_NOISE_2 + @len bytes.
  */
+bool om_noise_read_initiator(struct om_noise *n, const uint8_t *in, size_t len);
 bool om_noise_read_1(struct om_noise *n, const uint8_t *in, size_t len,
 		     uint8_t *payload);
 bool om_noise_write_2(struct om_noise *n, const uint8_t *psk,

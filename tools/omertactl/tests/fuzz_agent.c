@@ -3,6 +3,7 @@
  * An agent and what a fuzzer sends it: raw bytes, such with a valid mac1, and messages
  * of a peer that were changed. It may do nothing for any but a peer's own, once.
  */
+#include "initiation.h"
 #include "../agent.h"
 
 #include <sodium.h>
@@ -227,7 +228,7 @@ static void response(size_t at, const uint8_t *mask, size_t n)
 
 	if (!w.initiation_len)
 		return;
-	if (!om_hs_read_initiation(&w.hs, &w.host, w.initiation, w.initiation_len,
+	if (!read_initiation(&w.hs, &w.host, w.initiation, w.initiation_len,
 				   &offer))
 		abort();
 	len = om_hs_respond(&w.hs, &w.to, &offer, 9, w.now, msg, &keys);
@@ -250,7 +251,7 @@ static void time_message(size_t at, const uint8_t *mask, size_t n)
 
 	if (!w.initiation_len)
 		return;
-	if (!om_hs_read_initiation(&w.hs, &w.host, w.initiation, w.initiation_len,
+	if (!read_initiation(&w.hs, &w.host, w.initiation, w.initiation_len,
 				   &offer))
 		abort();
 	memcpy(latest, mask, n < OM_HS_TIME ? n : OM_HS_TIME);

@@ -8,8 +8,8 @@
 #include "unit.h"
 
 #include "cookies.h"
+#include "initiation.h"
 
-#include "../handshake.h"
 
 #include <sodium.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static void set_up(enum om_hs_mode mode)
 
 static bool respond(void)
 {
-	if (!om_hs_read_initiation(&t.hb, &t.b, t.first, t.first_len, &t.offer))
+	if (!read_initiation(&t.hb, &t.b, t.first, t.first_len, &t.offer))
 		return false;
 	t.second_len = om_hs_respond(&t.hb, &t.to_a, &t.offer, 0x55667788, 1000,
 				     t.second, &t.kb);
@@ -126,7 +126,7 @@ static void hidden(enum om_hs_mode mode)
 	for (size_t i = 0; i + 8 <= t.first_len; i++)
 		seen |= !memcmp(t.first + i, t.a.pair.public, 8);
 	unit_ok(!seen, in_mode("who initiates is hidden"), "%s", "");
-	unit_ok(!om_hs_read_initiation(&t.hb, &t.c, t.first, t.first_len,
+	unit_ok(!read_initiation(&t.hb, &t.c, t.first, t.first_len,
 				       &t.offer) &&
 		sodium_is_zero((void *)&t.hb, sizeof(t.hb)),
 		in_mode("another host cannot read it"), "%s", "");
@@ -152,7 +152,8 @@ static void encapsulated(void)
 
 	set_up(OM_HS_MLKEM);
 	om_noise_begin(&n, "omerta 1\1", 9, &t.b.pair, t.b.pair.public);
-	unit_ok(om_noise_read_1(&n, t.first + 8, 112 - 16 + sizeof(payload), payload) &&
+	unit_ok(om_noise_read_initiator(&n, t.first + 8, 112 - 16 + sizeof(payload)) &&
+		om_noise_read_1(&n, t.first + 8, 112 - 16 + sizeof(payload), payload) &&
 		!memcmp(payload, t.time, 12) && payload[12] == 0x44 &&
 		!memcmp(payload + 16, t.ha.public, OM_KEM_PUBLIC),
 		"handshake: ML-KEM: what is in the initiation", "%s", "");
@@ -194,7 +195,7 @@ static void mixed(void)
 		set_up(mode);
 		t.first[4] = !mode;
 		for (enum om_hs_mode len = OM_HS_CLASSIC; len < OM_HS_MODES; len++)
-			taken += om_hs_read_initiation(&t.hb, &t.b, t.first,
+			taken += read_initiation(&t.hb, &t.b, t.first,
 						       modes[len].first, &t.offer);
 		unit_ok(!taken, in_mode("another mode in the header"), "%u", taken);
 	}
@@ -236,7 +237,7 @@ static void changed(enum om_hs_mode mode)
 		mac += check(&t.b);
 		/* The header is only in the prologue and mac1. */
 		if (i >= 8 && i < t.first_len - 2 * OM_HS_MAC)
-			inside += om_hs_read_initiation(&t.hb, &t.b, t.first,
+			inside += read_initiation(&t.hb, &t.b, t.first,
 							t.first_len, &t.offer);
 		t.first[i] ^= 0x10;
 	}
@@ -278,7 +279,7 @@ static void zero_ids(enum om_hs_mode mode)
 	unit_ok(!respond() && sodium_is_zero((void *)&t.hb, sizeof(t.hb)),
 		in_mode("an initiator's key id of zero"), "%s", "");
 	set_up(mode);
-	om_hs_read_initiation(&t.hb, &t.b, t.first, t.first_len, &t.offer);
+	read_initiation(&t.hb, &t.b, t.first, t.first_len, &t.offer);
 	t.second_len = om_hs_respond(&t.hb, &t.to_a, &t.offer, 0, 1000, t.second,
 				     &t.kb);
 	unit_ok(!conclude(), in_mode("a responder's key id of zero"), "%s", "");
@@ -346,7 +347,7 @@ static void times(enum om_hs_mode mode)
 	size_t len;
 
 	set_up(mode);
-	om_hs_read_initiation(&t.hb, &t.b, t.first, t.first_len, &t.offer);
+	read_initiation(&t.hb, &t.b, t.first, t.first_len, &t.offer);
 	hs = t.ha;
 	before = t.to_a;
 	len = om_hs_answer_time(&t.hb, &t.to_a, &t.offer, latest, 1000, msg);
@@ -499,7 +500,7 @@ static void known_answers(void)
 	unit_ok(is(t.first, t.first_len, known_initiation), "handshake: known initiation",
 		"%s", "");
 	counting = 0x60;
-	om_hs_read_initiation(&second, &t.b, t.first, t.first_len, &t.offer);
+	read_initiation(&second, &t.b, t.first, t.first_len, &t.offer);
 	t.second_len = om_hs_answer_time(&second, &t.to_a, &t.offer, latest, 1000, t.second);
 	unit_ok(is(t.second, t.second_len, known_time) &&
 		om_hs_read_time(&t.ha, &t.to_b, t.second, t.second_len, time) &&

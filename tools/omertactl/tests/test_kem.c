@@ -6,7 +6,7 @@
  */
 #include "unit.h"
 
-#include "../handshake.h"
+#include "initiation.h"
 
 #include <sodium.h>
 
@@ -87,7 +87,7 @@ static void handshake(bool change)
 	om_hs_peer_init(&to_a);
 	om_hs_peer_init(&to_b);
 	len = om_hs_initiate(&ha, OM_HS_MLKEM, &a, &to_b, time, 1, 0, msg);
-	if (len && om_hs_read_initiation(&hb, &b, msg, len, &offer))
+	if (len && read_initiation(&hb, &b, msg, len, &offer))
 		len = om_hs_respond(&hb, &to_a, &offer, 2, 0, msg, &kb);
 	else
 		len = 0;
