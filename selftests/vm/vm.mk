@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug check-uml check-package check-fresh uml check-ciphers check-model bench-tunnel bench-chunk bench-report bench-perf hostile style bench-compare
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug check-uml check-package check-fresh uml check-ciphers check-model bench-tunnel bench-peers bench-chunk bench-report bench-perf hostile style bench-compare
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -62,6 +62,10 @@ check-model:
 # Against WireGuard
 bench-tunnel:
 	@selftests/perf/bench_tunnel.sh
+
+# Devices with thousands of peers: PEERS
+bench-peers:
+	@selftests/perf/bench_peers.sh
 
 # Against another commit: BASE
 bench-compare:
