@@ -655,6 +655,45 @@ test_reload() {
 	pings a 10.9.0.3
 }
 
+# said NS TEXT: how often its agent did
+said() {
+	grep -c "$2" "$DIR/$1.says"
+}
+
+# Each end says once why there is no key, and counts.
+test_wrong_preshared_key() {
+	local end listener
+
+	pair
+	for end in a b; do
+		omertactl genpsk >"$DIR/$end.psk"
+		chmod 600 "$DIR/$end.psk"
+		echo "PresharedKeyFile = $end.psk" >>"$DIR/$end.conf"
+	done
+	python3 -c '
+import socket, sys
+with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+    s.bind(sys.argv[1])
+    while True:
+        print(s.recv(1000).decode(), flush=True)' "$DIR/notify" >"$DIR/notified" &
+	listener=$!
+	await test -e "$DIR/notify"
+	NOTIFY_SOCKET=$DIR/notify agent a
+	agent b
+	no_ping a 10.9.0.2
+	refused has_said a 'do not open'
+	await has_said a 'omr0: peer 2 "b": its responses do not open: give both hosts the same PresharedKey'
+	await has_said b 'omr0: peer 1 "a": it begins again and again, and uses no key of ours'
+	await grep -E 'STATUS=in vain: ([4-9]|1[0-9]) responses that do not open' "$DIR/notified"
+	is 1 said a 'do not open'
+	is 1 said b 'uses no key'
+	# Mended, it is in use with the next try.
+	cp "$DIR/a.psk" "$DIR/b.psk"
+	signal b HUP
+	await on a ping -c 1 -W 1 10.9.0.2
+	kill "$listener"
+}
+
 test_device_gone() {
 	pair_with_agents
 	on a omertactl link del omr0
@@ -663,7 +702,8 @@ test_device_gone() {
 
 TESTS=(
 	test_first_packet test_rekeys test_bad_link test_both_begin test_restart
-	test_clock_steps test_two_clocks test_forget_time test_moves test_nat test_lost_tries test_named_endpoint test_preshared_key test_post_quantum test_unknown_peer test_replaced_peer
+	test_clock_steps test_two_clocks test_forget_time test_moves test_nat test_lost_tries test_named_endpoint test_preshared_key
+	test_wrong_preshared_key test_post_quantum test_unknown_peer test_replaced_peer
 	test_keepalive_begins test_powers test_resolver_gone test_hostile_replays
 	test_hostile_flood test_refusals test_reload
 	test_device_gone

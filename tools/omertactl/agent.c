@@ -27,6 +27,7 @@ void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,
 	agent->youngest = &agent->oldest;
 	memset(agent->latest, 0, sizeof(agent->latest));
 	memset(agent->ahead, 0, sizeof(agent->ahead));
+	memset(agent->trouble, 0, sizeof(agent->trouble));
 	agent->takens = 0;
 }
 
@@ -185,8 +186,10 @@ static bool next_time(struct om_agent *agent, struct om_agent_peer *peer,
 
 void om_agent_set_kem(struct om_agent_peer *peer, enum om_kem_policy kem)
 {
-	if (peer->kem != kem)
+	if (peer->kem != kem) {
 		peer->better_tries = 0;
+		peer->refused_at = 0;
+	}
 	peer->kem = kem;
 }
 
@@ -297,9 +300,29 @@ static void again(struct om_agent *agent, struct om_agent_peer *peer, bool *done
 		peer->better_at = 0;
 }
 
+static void tell_trouble(struct om_agent *agent, struct om_agent_peer *peer,
+			 enum om_agent_trouble trouble, enum om_hs_mode mode, uint64_t now)
+{
+	if (peer->told[trouble] || now < peer->works_until)
+		return;
+	peer->told[trouble] = true;
+	agent->ops->trouble(agent->ctx, peer->id, trouble, mode);
+}
+
+/* A key is in use. */
+static void forget_trouble(struct om_agent_peer *peer, uint64_t now)
+{
+	peer->works_until = now + OM_AGENT_OPEN_S * 1000;
+	memset(peer->told, 0, sizeof(peer->told));
+	peer->unused = 0;
+	peer->unopened = false;
+}
+
 static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
 		     uint64_t now)
 {
+	if (peer->unopened && peer->vain >= OM_AGENT_FAILED)
+		tell_trouble(agent, peer, OM_AGENT_UNOPENED, peer->begun.mode, now);
 	peer->better_at = 0;
 	peer->tries++;
 	peer->vain++;
@@ -356,9 +379,13 @@ static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
 	struct om_hs_keys keys;
 
 	/* What may be used can have changed since then. */
-	if (!may_use(peer, mode) ||
-	    !om_hs_read_response(&peer->begun, &peer->hs, msg, len, &keys))
+	if (!may_use(peer, mode))
 		return;
+	if (!om_hs_read_response(&peer->begun, &peer->hs, msg, len, &keys)) {
+		agent->trouble[OM_AGENT_UNOPENED]++;
+		peer->unopened = true;
+		return;
+	}
 	/* If the kernel does not take it, the tries go on. */
 	drop_sent(agent, peer);
 	peer->better_at = 0;
@@ -367,6 +394,7 @@ static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
 	if (!install(agent, peer, peer->sent_id, true, peer->sent_epoch, &keys))
 		return;
 	stop_trying(agent, peer);
+	forget_trouble(peer, now);
 	see_mode(agent, peer, mode);
 	plan_better(peer, mode, now, OM_AGENT_HOLD_MS);
 }
@@ -459,23 +487,25 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 	stop_trying(agent, peer);
 	peer->hold_until = now + OM_AGENT_HOLD_MS;
 	forget_offer(agent, peer);
+	if (++peer->unused > OM_AGENT_FAILED) {
+		agent->trouble[OM_AGENT_UNUSED]++;
+		tell_trouble(agent, peer, OM_AGENT_UNUSED, mode, now);
+	}
 	peer->offered[OM_AGENT_OFFERED - 1] = (struct om_agent_offer){ id, mode };
 	agent->ops->send_source(agent->ctx, from, msg, len);
 }
 
+/* A peer that may use either mode tries the better one again for ever, once an hour. */
 static void refuse(struct om_agent *agent, struct om_agent_peer *peer,
 		   enum om_hs_mode mode, uint64_t now)
 {
-	if (peer->refused_at && now - peer->refused_at < OM_AGENT_TELL_MS)
-		return;
+	if (!peer->refused_at || now - peer->refused_at > 2ULL * OM_AGENT_BETTER_EACH_MS)
+		agent->ops->trouble(agent->ctx, peer->id, OM_AGENT_REFUSED, mode);
+	agent->trouble[OM_AGENT_REFUSED]++;
 	peer->refused_at = now;
-	agent->ops->refused(agent->ctx, peer->id, mode);
 }
 
-/*
- * A replay, or a peer whose clock was ahead. It is told the time that it has to pass, and
- * nothing else comes of it: who replays shall not make lines in a log either.
- */
+/* A replay, or a peer whose clock was ahead. It is told the time that it has to pass. */
 static void answer_old(struct om_agent *agent, struct om_agent_peer *peer,
 		       struct om_hs *h, const struct om_hs_offer *offer,
 		       uint64_t now, const struct om_agent_source *from)
@@ -483,6 +513,8 @@ static void answer_old(struct om_agent *agent, struct om_agent_peer *peer,
 	uint8_t msg[OM_HS_LEN_MAX];
 	size_t len;
 
+	agent->trouble[OM_AGENT_OLD]++;
+	tell_trouble(agent, peer, OM_AGENT_OLD, h->mode, now);
 	if (now < peer->time_from || !may_use(peer, h->mode))
 		return;
 	peer->time_from = now + OM_AGENT_GAP_MS;
@@ -577,10 +609,11 @@ void om_agent_settle(struct om_agent *agent, uint64_t now)
 
 	for (struct om_agent_taken *t = agent->taken; t != end; t++) {
 		peer = ok ? om_agent_find_public(agent, t->offer.public) : NULL;
-		if (peer && !may_use(peer, t->h.mode))
+		if (peer && !may_use(peer, t->h.mode)) {
 			refuse(agent, peer, t->h.mode, now);
-		else if (peer && !ours_counts(agent, peer))
+		} else if (peer && !ours_counts(agent, peer)) {
 			answer(agent, peer, &t->h, &t->offer, now, &t->from);
+		}
 		om_hs_wipe(&t->h);
 		if (peer)
 			om_agent_peers_due(agent, peer, due(peer));
@@ -680,6 +713,8 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 	for (int i = 0; i < OM_AGENT_OFFERED && local_id; i++)
 		if (peer->offered[i].local_id == local_id)
 			offer = &peer->offered[i];
+	if (event == OM_AGENT_KEY_CONFIRMED)
+		forget_trouble(peer, now);
 	if (event == OM_AGENT_KEY_CONFIRMED && offer) {
 		offer->local_id = 0;
 		/* An older one may be confirmed late, and seals nothing then. */

@@ -37,7 +37,9 @@
 #define OM_AGENT_LATE_S		165
 #define OM_AGENT_SEAL_S		180
 #define OM_AGENT_OPEN_S		240
-/* That a peer's mode is refused is told once in so long. */
+/* So many of our own tries fail before trouble is told, or of the peer's. */
+#define OM_AGENT_FAILED		3
+/* News of one kind about a peer's times are told once in so long. */
 #define OM_AGENT_TELL_MS	3600000
 /*
  * Initiations of one peer closer than this to one that was taken are dropped, and so
@@ -90,6 +92,18 @@ enum om_agent_time {
 	OM_AGENT_TIMES
 };
 
+/*
+ * What keeps a key from being made. All but a refusal can be a forger's work, or a replay,
+ * and is not told while there is a key that works.
+ */
+enum om_agent_trouble {
+	OM_AGENT_UNOPENED,	/* a response that does not open: another preshared key? */
+	OM_AGENT_OLD,		/* an initiation whose time is not newer than the last */
+	OM_AGENT_REFUSED,	/* ... in a mode that is not to be used with the peer */
+	OM_AGENT_UNUSED,	/* ... whose answer it did not use: another preshared key? */
+	OM_AGENT_TROUBLES
+};
+
 struct om_agent_peer;
 
 struct om_agent_ops {
@@ -111,8 +125,12 @@ struct om_agent_ops {
 	bool (*remember)(void *ctx, const struct om_agent_memory *m, size_t n);
 	/* Somebody with a key that is none of our peers' wants to begin. */
 	void (*unknown)(void *ctx);
-	/* A peer wants to begin in a mode that is not to be used with it. */
-	void (*refused)(void *ctx, uint32_t peer_id, enum om_hs_mode mode);
+	/*
+	 * Once for a peer until a key is made; a refusal once until it was allowed, or there
+	 * was none for long. @mode: of the handshake
+	 */
+	void (*trouble)(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
+			enum om_hs_mode mode);
 	/* Keys with a peer that may have either mode are in another than before. */
 	void (*agreed)(void *ctx, uint32_t peer_id, enum om_hs_mode mode);
 	/* Once per change of state, and once in OM_AGENT_TELL_MS at most */
@@ -147,17 +165,21 @@ struct om_agent_peer {
 	uint64_t better_at;		/* when ML-KEM is tried after such without, or 0 */
 	unsigned int better_tries;	/* of those, since a key with it */
 	uint64_t better_from;		/* none before, if those were too many */
-	uint64_t refused_at;		/* when a refusal was told, or 0 */
+	uint64_t works_until;		/* the newest key that was in use, as far as we know */
+	bool told[OM_AGENT_TROUBLES];	/* since a key was made */
+	uint64_t refused_at;		/* the latest, or 0 */
 
 	/* As responder */
 	uint8_t latest[OM_HS_TIME];	/* that it sent */
 	uint64_t take_from;		/* no initiation is taken before */
 	uint64_t time_from;		/* no time message is sent before */
 	struct om_agent_offer offered[OM_AGENT_OFFERED];	/* the younger last */
+	unsigned int unused;		/* of them, since one was used */
 
 	/* As initiator */
 	unsigned int tries;		/* initiations since a key was wanted, or 0 */
 	unsigned int vain;		/* and since one was agreed on */
+	bool unopened;			/* a response did not open since then */
 	struct om_hs begun;		/* while @sent */
 	bool sent;			/* the latest of them, to be answered */
 	bool cookie_again;		/* this try began anew for a cookie, */
@@ -211,6 +233,7 @@ struct om_agent {
 	struct om_agent_used *oldest, **youngest;
 	uint8_t latest[OM_HS_TIME];	/* that we sent, or may have sent */
 	uint8_t ahead[OM_HS_TIME];	/* that is remembered: not to be passed before it is raised */
+	uint64_t trouble[OM_AGENT_TROUBLES];	/* how often there was each, with any peer */
 	struct om_agent_taken taken[OM_AGENT_MOMENT];
 	unsigned int takens;
 };

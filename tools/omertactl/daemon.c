@@ -197,16 +197,37 @@ static void unknown(void *ctx)
 	d->adopt = true;
 }
 
-static void refused(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
+static void trouble(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
+		    enum om_hs_mode mode)
 {
 	struct om_daemon *d = ctx;
+	struct om_err err;
+	struct om_peer peer;
+	bool named = om_peers_get(d, peer_id, &peer) && *peer.name;
 
-	om_err(&d->err, OM_USAGE,
-	       mode == OM_HS_MLKEM ?
-	       "peer %" PRIu32 " wants keys with ML-KEM-768, which PostQuantum rules out here" :
-	       "peer %" PRIu32 " wants keys without ML-KEM-768, which PostQuantum requires here",
-	       peer_id);
-	note(d);
+	switch (trouble) {
+	case OM_AGENT_UNOPENED:
+		om_err(&err, OM_OK,
+		       "its responses do not open: give both hosts the same PresharedKey, or none; unless somebody on the path forges them");
+		break;
+	case OM_AGENT_UNUSED:
+		om_err(&err, OM_OK,
+		       "it begins again and again, and uses no key of ours: give both hosts the same PresharedKey, or none; unless our responses get lost");
+		break;
+	case OM_AGENT_OLD:
+		om_err(&err, OM_OK,
+		       "it began with a time that is not newer than its last: if no key follows, omertactl times forget %s peer %" PRIu32 "; unless somebody repeats what it once sent",
+		       d->ifname, peer_id);
+		break;
+	default:
+		om_err(&err, OM_OK,
+		       mode == OM_HS_MLKEM ?
+		       "it wants keys with ML-KEM-768, which PostQuantum rules out here" :
+		       "it wants keys without ML-KEM-768, which PostQuantum requires here");
+	}
+	om_err_prefix(&err, "%s: peer %" PRIu32 "%s%s", d->ifname, peer_id, named ? " " : "",
+		      named ? OM_QUOTE(peer.name) : "");
+	om_complain(err.text);
 }
 
 static void agreed(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
@@ -260,7 +281,7 @@ static const struct om_agent_ops ops = {
 	.clock = put_clock,
 	.remember = remember,
 	.unknown = unknown,
-	.refused = refused,
+	.trouble = trouble,
 	.agreed = agreed,
 	.times = tell_times,
 	.unanswered = unanswered,
@@ -377,6 +398,28 @@ static int read_signal(struct om_daemon *d, struct om_err *err)
  * The loop
  */
 
+#define SHOW_MS		10000
+
+/* What was in vain, for "systemctl status". Returns when it is to be looked at again. */
+static uint64_t show_trouble(struct om_daemon *d)
+{
+	const uint64_t *n = d->agent->trouble;
+	char text[200];
+
+	if (!memcmp(d->shown, n, sizeof(d->shown)))
+		return UINT64_MAX;
+	if (now_ms() < d->show_at)
+		return d->show_at;
+	d->show_at = now_ms() + SHOW_MS;
+	memcpy(d->shown, n, sizeof(d->shown));
+	snprintf(text, sizeof(text),
+		 "STATUS=in vain: %" PRIu64 " responses that do not open, %" PRIu64 " old times, %" PRIu64 " refused modes, %" PRIu64 " unused answers",
+		 n[OM_AGENT_UNOPENED], n[OM_AGENT_OLD], n[OM_AGENT_REFUSED],
+		 n[OM_AGENT_UNUSED]);
+	om_notify(text);
+	return UINT64_MAX;
+}
+
 static int set_timer(struct om_daemon *d, uint64_t at, struct om_err *err)
 {
 	struct itimerspec t = { 0 };
@@ -448,7 +491,7 @@ static int loop(struct om_daemon *d, struct om_err *err)
 		[TIMER] = { d->timer, POLLIN, 0 },
 		[RESOLVER] = { -1, POLLIN, 0 },
 	};
-	uint64_t next;
+	uint64_t next, show_at;
 	int rc;
 
 	while (!d->end) {
@@ -458,6 +501,9 @@ static int loop(struct om_daemon *d, struct om_err *err)
 		/* Peers that the kernel turned out to have no more, or otherwise */
 		if (d->stale.n)
 			next = 0;
+		show_at = show_trouble(d);
+		if (next > show_at)
+			next = show_at;
 		p[RESOLVER].fd = d->resolver.fd;
 		rc = set_timer(d, next, err);
 		if (!rc && poll(p, SOURCES, -1) < 0)

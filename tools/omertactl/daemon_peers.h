@@ -43,6 +43,8 @@ struct om_daemon {
 	struct om_list stale;		/* of struct om_stale_peer */
 	struct om_list doomed;		/* of struct om_doomed_key */
 	struct om_err err;		/* of what does not end the agent */
+	uint64_t shown[OM_AGENT_TROUBLES];	/* in the status, */
+	uint64_t show_at;		/* which is not renewed before */
 	char told[sizeof(((struct om_err *)0)->text)];
 	uint64_t told_at;
 };

@@ -15,7 +15,7 @@ void om_notify(const char *state)
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct timespec ts;
-	char text[128];
+	char text[300];
 	int fd;
 
 	if (!path || !*path || strlen(path) >= sizeof(to.sun_path))

@@ -113,6 +113,14 @@ static void see_mode(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
 		abort();
 }
 
+static void see_trouble(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
+			enum om_hs_mode mode)
+{
+	if (trouble >= OM_AGENT_TROUBLES)
+		abort();
+	see_mode(ctx, peer_id, mode);
+}
+
 static void times(void *ctx, uint32_t peer_id, enum om_agent_time news)
 {
 	(void)ctx;
@@ -137,7 +145,7 @@ static const struct om_agent_ops ops = {
 	.clock = put_clock,
 	.remember = remember,
 	.unknown = unknown,
-	.refused = see_mode,
+	.trouble = see_trouble,
 	.agreed = see_mode,
 	.times = times,
 	.unanswered = unanswered,

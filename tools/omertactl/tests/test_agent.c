@@ -231,6 +231,14 @@ static void refused_once(void)
 			 old->len);
 	unit_ok(b->refused[OM_HS_MLKEM] == 1, "agent: its replay is not told", "%u",
 		b->refused[OM_HS_MLKEM]);
+	world_run(12);
+	unit_ok(b->refused[OM_HS_MLKEM] == 1 && world.end[B].agent.trouble[OM_AGENT_REFUSED] == 3,
+		"agent: nor is another one, but counted", "%u", b->refused[OM_HS_MLKEM]);
+	om_agent_set_kem(world_peer(B), OM_KEM_ON);
+	om_agent_set_kem(world_peer(B), OM_KEM_OFF);
+	world_run(5);
+	unit_ok(b->refused[OM_HS_MLKEM] == 2, "agent: unless it was allowed meanwhile", "%u",
+		b->refused[OM_HS_MLKEM]);
 	world_peer(B)->kem = OM_KEM_ON;
 	world_receive(&b->agent, world.now, &old->from, old->data, old->len);
 	unit_ok(!b->installed, "agent: nor is it taken", "%s", world_counts());
@@ -372,11 +380,24 @@ static void clocks(void)
 }
 
 /* An end's peer, without the fields that an old initiation may change */
+static void put_mac1(const struct om_hs_host *host, uint8_t *msg, size_t len)
+{
+	uint8_t whole[crypto_auth_hmacsha256_BYTES];
+	crypto_auth_hmacsha256_state state;
+
+	crypto_auth_hmacsha256_init(&state, host->labels.mac1, 32);
+	crypto_auth_hmacsha256_update(&state, msg, len - 2 * OM_HS_MAC);
+	crypto_auth_hmacsha256_final(&state, whole);
+	memcpy(msg + len - 2 * OM_HS_MAC, whole, OM_HS_MAC);
+}
+
+/* But for what only counts */
 static struct om_agent_peer peer_now(int n)
 {
 	struct om_agent_peer peer = *world_peer(n);
 
 	peer.time_from = 0;
+	memset(peer.told, 0, sizeof(peer.told));
 	return peer;
 }
 
@@ -424,10 +445,94 @@ static void replayed(void)
 	world.quiet = true;
 	world_run(1);
 	replay("agent: old messages");
+	unit_ok(!world.end[A].trouble[OM_AGENT_OLD] && !world.end[B].trouble[OM_AGENT_OLD] &&
+		world.end[A].agent.trouble[OM_AGENT_OLD] + world.end[B].agent.trouble[OM_AGENT_OLD] > 3,
+		"agent: are counted, and not told while a key works", "%u %u",
+		world.end[A].trouble[OM_AGENT_OLD], world.end[B].trouble[OM_AGENT_OLD]);
 	/* And to one that was started again */
 	om_agent_free(&world.end[A].agent);
 	world_start(A);
 	replay("agent: old messages after a restart");
+	unit_ok(world.end[A].trouble[OM_AGENT_OLD] == 1 &&
+		world.end[A].agent.trouble[OM_AGENT_OLD] > 1,
+		"agent: are told once until a key is made", "%u",
+		world.end[A].trouble[OM_AGENT_OLD]);
+	world_tear_down();
+}
+
+/* Trouble that was told and counted, as A and B see it */
+static bool told(unsigned int unopened, unsigned int unused)
+{
+	const struct world_end *a = &world.end[A], *b = &world.end[B];
+
+	return a->trouble[OM_AGENT_UNOPENED] == unopened &&
+	       b->trouble[OM_AGENT_UNUSED] == unused &&
+	       !a->trouble[OM_AGENT_UNUSED] && !b->trouble[OM_AGENT_UNOPENED] &&
+	       !a->trouble[OM_AGENT_OLD] && !b->trouble[OM_AGENT_OLD];
+}
+
+/* The ends have other preshared keys: each says so once, until that changes. */
+static void other_psk(void)
+{
+	struct world_end *a = &world.end[A];
+
+	world_set_up();
+	world.quiet = true;
+	world_peer(B)->hs.psk[0] ^= 1;
+	world_tell(a, OM_AGENT_KEY_NEEDED, 0);
+	world_run(14);
+	unit_ok(told(0, 0) && world.end[A].agent.trouble[OM_AGENT_UNOPENED] == 3,
+		"agent: three tries are not told", "%s", world_counts());
+	world_run(60);
+	unit_ok(told(1, 1) && world.end[A].agent.trouble[OM_AGENT_UNOPENED] > 10 &&
+		world.end[B].agent.trouble[OM_AGENT_UNUSED] > 10,
+		"agent: another preshared key is told once", "%u %u, %s",
+		a->trouble[OM_AGENT_UNOPENED], world.end[B].trouble[OM_AGENT_UNUSED],
+		world_counts());
+	world_peer(B)->hs.psk[0] ^= 1;
+	world_run(6);
+	unit_ok(world_active(a), "agent: and can be mended", "%s", world_counts());
+	world_peer(B)->hs.psk[0] ^= 1;
+	world_tell(a, OM_AGENT_KEY_NEEDED, 0);
+	world_run(60);
+	unit_ok(told(1, 1), "agent: not told while a key works", "%s", world_counts());
+	world_run(OM_AGENT_OPEN_S);
+	world_tell(a, OM_AGENT_KEY_NEEDED, 0);
+	world_run(60);
+	/* By then the other end has begun, too. */
+	unit_ok(a->trouble[OM_AGENT_UNOPENED] == 2 &&
+		world.end[B].trouble[OM_AGENT_UNUSED] == 2,
+		"agent: and once more after that", "%u %u, %s",
+		a->trouble[OM_AGENT_UNOPENED], world.end[B].trouble[OM_AGENT_UNUSED],
+		world_counts());
+	world_tear_down();
+}
+
+/* Who sees our initiations answers them, and the peer does not. */
+static void forged_responses(void)
+{
+	uint8_t msg[OM_HS_RESPONSE_LEN] = { 'O', 'M', 'R', OM_HS_RESPONSE };
+	struct world_end *a = &world.end[A];
+	struct om_agent_peer *peer;
+
+	world_set_up();
+	world_run(10);
+	world.quiet = true;
+	world.cut[B] = true;
+	world_tell(a, OM_AGENT_KEY_SOFT, 0);
+	peer = world_peer(A);
+	for (int i = 0; i < 60; i++) {
+		world_run(1);
+		memcpy(msg + 4, &peer->sent_id, 4);
+		put_mac1(&a->agent.host, msg, sizeof(msg));
+		world_receive(&a->agent, world.now, &world.place[B], msg, sizeof(msg));
+	}
+	unit_ok(told(0, 0) && a->agent.trouble[OM_AGENT_UNOPENED] == 60 && peer->tries > 3,
+		"agent: forgeries are counted, and not told while a key works", "%s",
+		world_counts());
+	world.cut[B] = false;
+	world_run(6);
+	unit_ok(!peer->tries, "agent: and end no try", "%s", world_counts());
 	world_tear_down();
 }
 
@@ -1007,17 +1112,6 @@ static const struct om_agent_ops scale_ops = {
 	.remember = scale_remember,
 };
 
-static void put_mac1(const struct om_hs_host *host, uint8_t *msg, size_t len)
-{
-	uint8_t whole[crypto_auth_hmacsha256_BYTES];
-	crypto_auth_hmacsha256_state state;
-
-	crypto_auth_hmacsha256_init(&state, host->labels.mac1, 32);
-	crypto_auth_hmacsha256_update(&state, msg, len - 2 * OM_HS_MAC);
-	crypto_auth_hmacsha256_final(&state, whole);
-	memcpy(msg + len - 2 * OM_HS_MAC, whole, OM_HS_MAC);
-}
-
 /* Processor time of @rounds of all that may happen with this many peers, in ms */
 static double cost(uint32_t peers, int rounds)
 {
@@ -1164,6 +1258,8 @@ void test_agent(void)
 	better_responder();
 	one_sided();
 	refused_once();
+	other_psk();
+	forged_responses();
 	simultaneous();
 	cloned();
 	cloned_at_disk();

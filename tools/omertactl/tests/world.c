@@ -194,12 +194,15 @@ static void unknown(void *ctx)
 	world.strangers++;
 }
 
-static void refused(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
+static void trouble(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
+		    enum om_hs_mode mode)
 {
 	struct world_end *e = ctx;
 
 	(void)peer_id;
-	e->refused[mode]++;
+	e->trouble[trouble]++;
+	if (trouble == OM_AGENT_REFUSED)
+		e->refused[mode]++;
 }
 
 static void agreed(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
@@ -234,7 +237,7 @@ static const struct om_agent_ops ops = {
 	.clock = put_clock,
 	.remember = remember,
 	.unknown = unknown,
-	.refused = refused,
+	.trouble = trouble,
 	.agreed = agreed,
 	.times = times,
 	.unanswered = unanswered,

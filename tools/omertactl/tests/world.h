@@ -38,6 +38,7 @@ struct world_end {
 	unsigned int unanswered;	/* for so many steps */
 	unsigned int agreed[OM_HS_MODES], refused[OM_HS_MODES];
 	unsigned int times[OM_AGENT_TIMES];
+	unsigned int trouble[OM_AGENT_TROUBLES];
 	bool busy;			/* its kernel wants cookies */
 	unsigned int cookies;		/* that it gave */
 	unsigned int writes;		/* of a peer's time to disk */
