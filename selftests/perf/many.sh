@@ -124,7 +124,9 @@ case_life() {
 	# It takes 40 ms for each.
 	[[ $1 == omerta ]] || ((PEERS <= 1000)) || tool "$1" setconf "$dev" "$DIR/empty.conf"
 	took=$(timed remove "$1")
-	[[ $1 != omerta ]] && ((PEERS > 1000)) || value link-delete "$1" "$took"
+	if [[ $1 == omerta ]] || ((PEERS <= 1000)); then
+		value link-delete "$1" "$took"
+	fi
 }
 
 case_check() {

@@ -16,6 +16,8 @@
 #include <string.h>
 
 #define DUMP_TRIES	5
+/* The kernel makes none that is longer. */
+#define MESSAGE		65536
 
 struct om_nl {
 	struct nl_sock *sk;
@@ -73,6 +75,9 @@ static int connect_socket(struct om_nl *nl, struct om_err *err)
 
 	if (rc < 0)
 		return lib_error(err, rc, "generic netlink socket");
+	/* One system call for an answer, not two */
+	if (!nl_socket_set_msg_buf_size(nl->sk, MESSAGE))
+		nl_socket_disable_msg_peek(nl->sk);
 	/* Messages and offsets; and no echo of requests, which hold secrets. */
 	for (size_t i = 0; i < OM_ARRAY_SIZE(options); i++)
 		setsockopt(nl_socket_get_fd(nl->sk), SOL_NETLINK, options[i],
@@ -126,6 +131,14 @@ struct nl_sock *om_nl_socket(struct om_nl *nl, const struct om_object *obj,
 	return open_socket(nl, obj, err) ? NULL : nl->sk;
 }
 
+/* Requests about keys alone have secrets: locking memory takes longer than the others do. */
+static void drop(struct nl_msg *msg, const struct om_object *obj, size_t size)
+{
+	if (obj == &om_key_object)
+		om_secret_wipe(nlmsg_hdr(msg), size);
+	nlmsg_free(msg);
+}
+
 static struct nl_msg *build(struct om_nl *nl, int cmd, int flags,
 			    const struct om_object *obj, const void *data,
 			    size_t size)
@@ -134,12 +147,12 @@ static struct nl_msg *build(struct om_nl *nl, int cmd, int flags,
 
 	if (!msg)
 		return NULL;
-	om_secret_lock(nlmsg_hdr(msg), size);
+	if (obj == &om_key_object)
+		om_secret_lock(nlmsg_hdr(msg), size);
 	if (!genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, nl->family, 0, flags,
 			 (uint8_t)cmd, OMERTA_FAMILY_VERSION) ||
 	    (data && om_msg_put(msg, obj, data))) {
-		om_secret_wipe(nlmsg_hdr(msg), size);
-		nlmsg_free(msg);
+		drop(msg, obj, size);
 		return NULL;
 	}
 	return msg;
@@ -234,8 +247,7 @@ static int transact(struct om_nl *nl, int cmd, int flags, const void *data,
 		call->sent.len = nlmsg_hdr(msg)->nlmsg_len;
 		rc = receive(nl, call);
 	}
-	om_secret_wipe(nlmsg_hdr(msg), size);
-	nlmsg_free(msg);
+	drop(msg, obj, size);
 	/* The answer may still come, and would be taken for that to the next request. */
 	if (rc < 0 && rc != -NLE_DUMP_INTR)
 		close_socket(nl);
@@ -253,8 +265,7 @@ static int post(struct om_nl *nl, int cmd, int flags, const struct om_object *ob
 		return lib_error(err, -NLE_NOMEM, "netlink");
 	rc = nl_send_auto(nl->sk, msg);
 	*seq = nlmsg_hdr(msg)->nlmsg_seq;
-	om_secret_wipe(nlmsg_hdr(msg), size);
-	nlmsg_free(msg);
+	drop(msg, obj, size);
 	return rc < 0 ? lib_error(err, rc, "netlink") : OM_OK;
 }
 

@@ -12,8 +12,6 @@
 
 /* Room for unread datagrams. The kernel sends cookies once an eighth of it is full. */
 #define BUFFER		(1 << 16)
-/* Longer than any message about one */
-#define MESSAGE		8192
 
 /* Datagrams come at any time, also between a request and its answer. */
 struct om_nl_control {
@@ -83,9 +81,6 @@ static void set_callbacks(struct om_nl_control *c)
 	nl_cb_err(cb, NL_CB_CUSTOM, on_error, c);
 	nl_cb_put(cb);
 	nl_socket_disable_auto_ack(c->sk);
-	/* One system call for a message, not two: strangers send most of them. */
-	if (!nl_socket_set_msg_buf_size(c->sk, MESSAGE))
-		nl_socket_disable_msg_peek(c->sk);
 	nl_socket_set_nonblocking(c->sk);
 }
 
