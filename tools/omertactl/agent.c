@@ -572,7 +572,7 @@ static void on_initiation(struct om_agent *agent, uint64_t now,
 
 /*
  * What was taken. What is not remembered could be played again to whoever comes after us.
- * Our own time may come with it, lest it makes somebody wait for the disk again soon.
+ * Our own time is written with the others if it is due soon, so that nobody waits twice.
  */
 static bool remember_taken(struct om_agent *agent)
 {

@@ -37,7 +37,7 @@
 #define OM_AGENT_LATE_S		165
 #define OM_AGENT_SEAL_S		180
 #define OM_AGENT_OPEN_S		240
-/* So many of our own tries fail before trouble is told, or of the peer's. */
+/* Trouble is told after so many tries of ours, or of the peer's. */
 #define OM_AGENT_FAILED		3
 /* News of one kind about a peer's times are told once in so long. */
 #define OM_AGENT_TELL_MS	3600000
@@ -93,8 +93,8 @@ enum om_agent_time {
 };
 
 /*
- * What keeps a key from being made. All but a refusal can be a forger's work, or a replay,
- * and is not told while there is a key that works.
+ * Causes that keep a key from being made. All but a refusal can be a forger's work, or a
+ * replay, and are not told while there is a key that works.
  */
 enum om_agent_trouble {
 	OM_AGENT_UNOPENED,	/* a response that does not open: another preshared key? */
@@ -278,7 +278,7 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 void om_agent_receive(struct om_agent *agent, uint64_t now,
 		      const struct om_agent_source *from, const uint8_t *msg,
 		      size_t len);
-/* What was received has been. */
+/* Answer the initiations that were received. */
 void om_agent_settle(struct om_agent *agent, uint64_t now);
 /* Do some of what is due. Return when to be called next, UINT64_MAX for never. */
 uint64_t om_agent_run(struct om_agent *agent, uint64_t now);

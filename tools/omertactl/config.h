@@ -11,7 +11,7 @@
 #define OM_TABLE_AUTO	0
 #define OM_TABLE_OFF	UINT32_MAX
 
-/* What the kernel's device does not have. Secrets are om_config's, or NULL. */
+/* Settings that the kernel's device does not have. Secrets are om_config's, or NULL. */
 struct om_host_conf {
 	uint8_t *private_key;
 	struct om_list addresses;	/* of struct om_prefix, host bits and all */

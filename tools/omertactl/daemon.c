@@ -400,7 +400,7 @@ static int read_signal(struct om_daemon *d, struct om_err *err)
 
 #define SHOW_MS		10000
 
-/* What was in vain, for "systemctl status". Returns when it is to be looked at again. */
+/* Tell "systemctl status" the sums. Returns when they are to be looked at again. */
 static uint64_t show_trouble(struct om_daemon *d)
 {
 	const uint64_t *n = d->agent->trouble;

@@ -19,7 +19,7 @@ void om_peer_index_free(struct om_peer_index *x);
 void om_peer_index_add_id(struct om_peer_index *x, uint32_t id, size_t at);
 void om_peer_index_add_key(struct om_peer_index *x, const uint8_t *public, size_t at);
 
-/* Whether it is in; its place then, unless @at is NULL */
+/* Return true if it is in; @at, unless it is NULL, gets its place then. */
 bool om_peer_index_id(const struct om_peer_index *x, uint32_t id, size_t *at);
 bool om_peer_index_key(const struct om_peer_index *x, const uint8_t *public, size_t *at);
 

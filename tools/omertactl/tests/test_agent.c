@@ -508,7 +508,7 @@ static void other_psk(void)
 	world_tear_down();
 }
 
-/* Who sees our initiations answers them, and the peer does not. */
+/* A forger sees our initiations and answers them; the peer does not. */
 static void forged_responses(void)
 {
 	uint8_t msg[OM_HS_RESPONSE_LEN] = { 'O', 'M', 'R', OM_HS_RESPONSE };
@@ -738,7 +738,7 @@ static void hasty(void)
 	world_tear_down();
 }
 
-/* What comes in one moment is written at once, and answered after that. */
+/* Initiations of one moment are written at once, and answered after that. */
 static void moment(void)
 {
 	uint8_t msg[OM_HS_LEN_MAX], time[OM_HS_TIME];

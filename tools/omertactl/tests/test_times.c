@@ -108,7 +108,7 @@ static void broken(void)
 	unit_ok(t && get(t, key_b) == 7 && size() == 140,
 		"times: be it at its beginning", "%s", err.text);
 	om_times_close(t);
-	/* What was written at once may have been several lines. */
+	/* One write may have been of several lines. */
 	for (size_t len = 71; len <= 64 * 70; len += 64 * 70 - 71) {
 		rewrite("AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= 0000", len);
 		t = open_it();
