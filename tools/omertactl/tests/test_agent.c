@@ -765,11 +765,19 @@ static void moment(void)
 		e->installed == e->writes,
 		"agent: one write for all handshakes of a moment", "%u syncs, %u writes, %s",
 		e->syncs, e->writes, world_counts());
+	world.full = true;
+	put_time(time, 5000);
+	len = initiation_at(time, OM_HS_CLASSIC, &h, msg);
+	world_receive(a, world.now + 2000, &world.place[B], msg, len);
+	unit_ok(e->syncs == 3 && world.sent == OM_AGENT_MOMENT + 5 && e->installed == world.sent,
+		"agent: no answer if its time cannot be remembered", "%u syncs, %s", e->syncs,
+		world_counts());
+	world.full = false;
 	/* Our own time went with them. */
 	ok = e->own_writes == 1;
 	world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
 	world_run(8);
-	unit_ok(ok && e->syncs == 2 && initiations(0, B),
+	unit_ok(ok && e->syncs == 3 && initiations(0, B),
 		"agent: our own time is written along with others'", "%u syncs, %u own, %s",
 		e->syncs, e->own_writes, world_counts());
 	om_hs_wipe(&h);
