@@ -352,7 +352,7 @@ static void peer_finish(struct omerta_peer *peer)
 void omerta_peer_remove(struct omerta_peer *peer)
 {
 	peer_unlink(peer);
-	/* Who replaces thousands does not wait for as many normal grace periods. */
+	/* Normal grace periods add up when thousands of peers are replaced. */
 	synchronize_rcu_expedited();
 	peer_finish(peer);
 }

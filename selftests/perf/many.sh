@@ -99,6 +99,7 @@ declare -A UNIT=(
 
 # value CASE CONTENDER VALUE
 value() {
+	[[ $3 ]] || { echo "$1: no value" >&2; return 1; }
 	echo "$1-$PEERS $2 ${UNIT[$1]} $3"
 }
 

@@ -571,7 +571,7 @@ static void on_initiation(struct om_agent *agent, uint64_t now,
 }
 
 /*
- * What was taken. What is not remembered could be played again to whoever comes after us.
+ * Times of initiations that were taken: others could be played again to who comes after us.
  * Our own time is written with the others if it is due soon, so that nobody waits twice.
  */
 static bool remember_taken(struct om_agent *agent)
@@ -609,11 +609,10 @@ void om_agent_settle(struct om_agent *agent, uint64_t now)
 
 	for (struct om_agent_taken *t = agent->taken; t != end; t++) {
 		peer = ok ? om_agent_find_public(agent, t->offer.public) : NULL;
-		if (peer && !may_use(peer, t->h.mode)) {
+		if (peer && !may_use(peer, t->h.mode))
 			refuse(agent, peer, t->h.mode, now);
-		} else if (peer && !ours_counts(agent, peer)) {
+		else if (peer && !ours_counts(agent, peer))
 			answer(agent, peer, &t->h, &t->offer, now, &t->from);
-		}
 		om_hs_wipe(&t->h);
 		if (peer)
 			om_agent_peers_due(agent, peer, due(peer));

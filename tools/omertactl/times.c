@@ -205,8 +205,8 @@ static bool has_many_old(const struct om_times *t)
 }
 
 /*
- * Whether a crash cut off what was written last, from this line on. That may have been
- * several lines, of which zeros can be left; the last line may end in whatever there was.
+ * Return true if a crash cut off the last write from this line on. It may have been of
+ * several lines, of which zeros can be left; the last line may end in anything.
  */
 static bool is_torn(FILE *f, const char line[LINE])
 {
@@ -226,8 +226,8 @@ static bool is_torn(FILE *f, const char line[LINE])
 }
 
 /*
- * What was cut short by a crash was never relied on. Anything else that is wrong must not
- * be made good by forgetting.
+ * Nobody relied on a write that a crash cut short. Anything else that is wrong must not be
+ * made good by forgetting.
  */
 static int load(struct om_times *t, FILE *f, struct om_err *err)
 {
