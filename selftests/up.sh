@@ -87,7 +87,7 @@ test_default_route() {
 	# Another that wants to be the default gets nowhere, and leaves this one alone.
 	with=$(state a)
 	sed 's/^ListenPort.*/ListenPort = 0/; /^Address/d' "$DIR/a.etc/omr0.conf" >"$DIR/a.etc/omr1.conf"
-	says 'ip(8) was refused' on a omertactl up "$DIR/a.etc/omr1.conf" no-agent
+	says 'route 10.9.0.2/32: File exists' on a omertactl up "$DIR/a.etc/omr1.conf" no-agent
 	is "$with" state a
 	# So does one with the same mark.
 	printf '%s\n' '[Interface]' 'FwMark = 51900' >"$DIR/a.etc/omr1.conf"
@@ -121,10 +121,9 @@ test_up_fails() {
 	local before
 
 	two_files 'AllowedIPs = 0.0.0.0/0'
-	# As if another had the address's route
 	sed -i 's|^MTU.*|MTU = 65000|' "$DIR/a.conf"
 	before=$(state a)
-	says 'ip(8) was refused' up a
+	says 'link up with MTU 65000: ' up a
 	is "$before" state a
 	sed -i 's|^MTU.*|MTU = 1300|' "$DIR/a.conf"
 	chmod o+r "$DIR/a.key"
@@ -148,7 +147,38 @@ signal.pause()'
 	is "$before" state a
 }
 
-TESTS=(test_up_down test_default_route test_up_fails)
+# A file with two thousand of them
+many_routes() {
+	python3 - >"$DIR/a.conf" <<-'END'
+		print('[Interface]\nAddress = 10.9.0.1/24\n[Peer]')
+		print('PublicKey =', 'A' * 42 + 'E=')
+		for i in range(1000):
+		    print(f'AllowedIPs = 10.{100 + i // 250}.{i % 250}.0/24, fd00:{i:x}::/32')
+	END
+	host_files a
+}
+
+# In several batches, of which the first refusal is the error.
+test_many_routes() {
+	local before
+
+	make_ns a
+	: >"$DIR/a.key"
+	many_routes
+	before=$(state a)
+	up a no-agent
+	is 1000 eval "on a ip route show dev omr0 proto boot | grep -c '^10\.1'"
+	is 1000 eval "on a ip -6 route show dev omr0 proto boot | grep -c ::/32"
+	down a
+	is "$before" state a
+	on a ip route add 10.102.7.0/24 dev lo
+	on a ip route add 10.102.9.0/24 dev lo
+	before=$(state a)
+	says 'route 10.102.7.0/24: File exists' up a no-agent
+	is "$before" state a
+}
+
+TESTS=(test_up_down test_default_route test_up_fails test_many_routes)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

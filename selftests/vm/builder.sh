@@ -14,16 +14,17 @@ PACKAGES=(
 )
 
 main() {
-	local root=$CACHE/builder/$1
+	local root
 
 	case $1 in
 	gcc) PACKAGES+=(gcc-14-for-host gcc-14-for-host:arm64) ;;
 	clang) PACKAGES+=(bc bison clang-19 flex libc6-dev libelf-dev lld-19 llvm-19 m4 perl
 		python3-minimal) ;;
 	tool) PACKAGES+=(gcc-14-for-host libasan8 libc6-dev libnl-3-dev libnl-genl-3-dev
-		libsodium-dev libssl-dev libubsan1 libzstd-dev pkgconf pkgconf-bin zlib1g-dev) ;;
+		libnl-route-3-dev libsodium-dev libssl-dev libubsan1 libzstd-dev pkgconf pkgconf-bin zlib1g-dev) ;;
 	*) die "no root with $1 is known" ;;
 	esac
+	root=$CACHE/builder/$1-$(words_hash "$SUITE" "${PACKAGES[@]}")
 	if [[ ! -e $root/stamp ]]; then
 		take_lock "$root.lock"
 		[[ -e $root/stamp ]] || build "$root"

@@ -10,7 +10,7 @@ set -euo pipefail
 # releases: objtool of the kernel headers is linked to it.
 PACKAGES=(
 	gcc make bc libc6-dev libelf-dev pahole
-	libnl-3-dev libnl-genl-3-dev libsodium-dev pkg-config
+	libnl-3-dev libnl-genl-3-dev libnl-route-3-dev libsodium-dev pkg-config
 	qemu-system-x86 mmdebstrap debian-archive-keyring cpio gzip xz-utils kmod
 	python3 python3-cryptography mandoc wireguard-tools
 )

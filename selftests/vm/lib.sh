@@ -39,6 +39,11 @@ as_root() {
 	fi
 }
 
+# words_hash WORD...: a name for what is made of just these.
+words_hash() {
+	printf '%s\n' "$@" | sha256sum | cut -c1-16
+}
+
 # take_lock FILE: held on a file descriptor until the script ends.
 take_lock() {
 	mkdir -p "$(dirname "$1")"

@@ -6,7 +6,10 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 . "$VM_DIR/apt.sh"
 
-LIBS=(libnl-3-dev libnl-3-200 libnl-genl-3-dev libnl-genl-3-200 libsodium-dev libsodium23)
+LIBS=(
+	libnl-3-dev libnl-3-200 libnl-genl-3-dev libnl-genl-3-200
+	libnl-route-3-dev libnl-route-3-200 libsodium-dev libsodium23
+)
 
 main() {
 	local arch=$1 dir=$TOP_DIR/tools/omertactl
@@ -17,7 +20,7 @@ main() {
 		return
 	fi
 	[[ $arch == arm64 ]] || die "no compiler known for $arch"
-	root=$CACHE/libs/$arch-$(host_codename)
+	root=$CACHE/libs/$arch-$(words_hash "$(host_codename)" "${LIBS[@]}")
 	if [[ ! -e $root/stamp ]]; then
 		take_lock "$root.lock"
 		[[ -e $root/stamp ]] || fetch "$root" "$arch"

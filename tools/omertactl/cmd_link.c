@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "cmd.h"
 
+#include "host.h"
 #include "nl.h"
 #include "print.h"
 #include "state.h"
@@ -34,10 +35,7 @@ static void roll_back(struct om_ctx *ctx, const char *ifname)
 		om_err_append(&ctx->err, " (the device was removed again)");
 }
 
-/*
- * The device stops its queue when it has enough to do, and fq_codel keeps the
- * queue short. If it cannot be had, neither is the device.
- */
+/* A device without its queue is removed again. */
 int om_link_add(struct om_ctx *ctx, struct om_args *args)
 {
 	const struct om_device *dev = &args->data.device;
@@ -46,7 +44,7 @@ int om_link_add(struct om_ctx *ctx, struct om_args *args)
 	/* The kernel made a name of the pattern, and does not tell which. */
 	if (rc || strchr(dev->ifname, '%'))
 		return rc;
-	rc = om_nl_qdisc(ctx->nl, dev->ifname, "fq_codel", &ctx->err);
+	rc = om_host_set_queue(dev->ifname, &ctx->err);
 	if (rc) {
 		om_err_prefix(&ctx->err, "%s", dev->ifname);
 		roll_back(ctx, dev->ifname);

@@ -60,7 +60,7 @@ static int set_device(struct om_ctx *ctx, const char *ifname,
 		      struct om_config *conf)
 {
 	struct om_state state;
-	int rc = om_nl_qdisc(ctx->nl, ifname, "fq_codel", &ctx->err);
+	int rc = om_host_set_queue(ifname, &ctx->err);
 
 	if (rc)
 		return rc;
@@ -102,7 +102,9 @@ static int bring_up(struct om_ctx *ctx, const struct target *t, bool agent,
 		rc = om_runner_start(t->ifname, t->path, &ctx->err);
 	if (!rc)
 		return OM_OK;
-	om_host_drop_rules(&rules);
+	if (om_host_drop_rules(&rules, &unused))
+		om_err_append(&ctx->err, " (a rule could not be removed again: %.200s)",
+			      unused.text);
 	if (delete_device(ctx, t->ifname, &unused))
 		om_err_append(&ctx->err, " (the device could not be removed again: %.200s)",
 			      unused.text);
@@ -135,7 +137,7 @@ int om_up(struct om_ctx *ctx, struct om_args *args)
 }
 
 /* What is left of a device that somebody else has deleted, by its file */
-static void clean_up(const struct target *t)
+static void clean_up(const struct target *t, struct om_err *err)
 {
 	struct om_host_rules rules;
 	struct om_config conf;
@@ -144,8 +146,10 @@ static void clean_up(const struct target *t)
 	if (om_config_read(t->path, OM_CONFIG_NO_NAMES, &conf, &unused))
 		return;
 	om_host_set_mark(&conf);
-	om_host_find_rules(t->ifname, conf.dev.fwmark, &rules);
-	om_host_drop_rules(&rules);
+	if (om_host_find_rules(t->ifname, conf.dev.fwmark, &rules, &unused) ||
+	    om_host_drop_rules(&rules, &unused))
+		om_err_append(err, " (its rules could not be removed: %.200s)",
+			      unused.text);
 	om_config_free(&conf);
 }
 
@@ -161,15 +165,16 @@ int om_down(struct om_ctx *ctx, struct om_args *args)
 	rc = om_state_load(ctx->nl, t.ifname, 0, &state, &ctx->err);
 	if (rc) {
 		if (ctx->err.sys == ENODEV)
-			clean_up(&t);
+			clean_up(&t, &ctx->err);
 		return rc;
 	}
-	om_host_find_rules(t.ifname, state.dev.fwmark, &rules);
+	rc = om_host_find_rules(t.ifname, state.dev.fwmark, &rules, &ctx->err);
 	om_state_free(&state);
-	rc = om_runner_stop(t.ifname, &ctx->err);
+	if (!rc)
+		rc = om_runner_stop(t.ifname, &ctx->err);
 	if (!rc)
 		rc = delete_device(ctx, t.ifname, &ctx->err);
 	if (!rc)
-		om_host_drop_rules(&rules);
+		rc = om_host_drop_rules(&rules, &ctx->err);
 	return rc;
 }

@@ -2,96 +2,12 @@
 #include "host.h"
 
 #include "quote.h"
+#include "rtnl.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
-
-/*
- * ip(8) does what it is there for: a batch ends with the first line that fails.
- */
-
-enum { IPV4, IPV6, FAMILIES };
-
-static const char *const family_option[] = { "-4", "-6", "-oneline" };
-#define NO_FAMILY	FAMILIES
-
-/* @out: where its output goes, or -1 */
-static int spawn_ip(int family, int in, int out, bool quiet, pid_t *pid)
-{
-	const char *const argv[] = {
-		"ip", family_option[family], "-batch", "-", NULL
-	};
-	posix_spawn_file_actions_t actions;
-	int rc = posix_spawn_file_actions_init(&actions);
-
-	if (rc)
-		return rc;
-	rc = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-	if (!rc && out >= 0)
-		rc = posix_spawn_file_actions_adddup2(&actions, out,
-						      STDOUT_FILENO);
-	if (!rc && quiet)
-		rc = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO,
-						      "/dev/null", O_WRONLY, 0);
-	if (!rc)
-		rc = posix_spawnp(pid, "ip", &actions, NULL,
-				  (char *const *)argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return rc;
-}
-
-static int wait_for(pid_t pid, struct om_err *err)
-{
-	int status;
-
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return om_err_sys(err, errno, "ip");
-	if (WIFEXITED(status) && !WEXITSTATUS(status))
-		return OM_OK;
-	return om_err(err, OM_SYSTEM, "ip(8) was refused what is said above");
-}
-
-/* In a file, so that no end waits for the other */
-static int run_ip_to(int family, const char *batch, int out, bool quiet,
-		     struct om_err *err)
-{
-	FILE *f = tmpfile();
-	pid_t pid;
-	int rc;
-
-	if (!f || fputs(batch, f) < 0 || fflush(f) ||
-	    lseek(fileno(f), 0, SEEK_SET) < 0) {
-		rc = om_err_sys(err, errno, "ip");
-	} else {
-		rc = spawn_ip(family, fileno(f), out, quiet, &pid);
-		rc = rc ? om_err_sys(err, rc, "\"ip\": is iproute2 installed?") :
-			  wait_for(pid, err);
-	}
-	if (f)
-		fclose(f);
-	return rc;
-}
-
-static int run_ip(int family, const char *batch, bool quiet, struct om_err *err)
-{
-	return run_ip_to(family, batch, -1, quiet, err);
-}
-
-struct batch {
-	FILE *f;
-	const char *ifname;
-	const struct om_config *conf;
-};
+#include <sys/socket.h>
 
 void om_host_set_mark(struct om_config *conf)
 {
@@ -100,18 +16,6 @@ void om_host_set_mark(struct om_config *conf)
 		return;
 	conf->dev.has |= OM_BIT(OMERTA_A_DEVICE_FWMARK);
 	conf->dev.fwmark = OM_HOST_MARK;
-}
-
-static void put_addresses(const struct batch *b)
-{
-	const struct om_list *list = &b->conf->host.addresses;
-	char buf[OM_PREFIX_LEN];
-
-	for (size_t i = 0; i < list->n; i++) {
-		om_prefix_format(buf, sizeof(buf),
-				 OM_AT(list, struct om_prefix, i));
-		fprintf(b->f, "address add %s dev %s\n", buf, b->ifname);
-	}
 }
 
 /* Answers to what has the mark are looked for by it, too. */
@@ -129,145 +33,156 @@ static int allow_marks(struct om_err *err)
  * The rules of a default route, of which one can be there without the other. More
  * specific routes than the default one are followed before it.
  */
-#define RULE_OF_TABLE	"not fwmark %1$" PRIu32 " table %1$" PRIu32
-#define RULE_OF_MAIN	"table main suppress_prefixlength 0"
-
-static const char *const rule_format[] = { RULE_OF_TABLE, RULE_OF_MAIN };
-
-#define RULES		OM_ARRAY_SIZE(rule_format)
-
-static int change_rule(int family, size_t rule, const char *change,
-		       uint32_t mark, bool quiet, struct om_err *err)
+static struct om_rule rule_of(int family, size_t rule, uint32_t mark)
 {
-	char text[160], what[120];
+	const struct om_rule of_mark = {
+		.family = family, .table = mark, .not_mark = mark
+	};
+	const struct om_rule of_main = {
+		.family = family, .table = RT_TABLE_MAIN, .no_default = true
+	};
 
-	snprintf(what, sizeof(what), rule_format[rule], mark);
-	snprintf(text, sizeof(text), "rule %s %s\n", change, what);
-	return run_ip(family, text, quiet, err);
+	return rule ? of_main : of_mark;
 }
 
-static int add_rules(int family, const struct om_config *conf,
+static const int families[OM_FAMILIES] = { AF_INET, AF_INET6 };
+
+static int add_rules(struct om_rtnl *r, size_t family, const struct om_config *conf,
 		     struct om_host_rules *rules, struct om_err *err)
 {
+	bool v4 = families[family] == AF_INET;
 	int rc = OM_OK;
 
-	if (!om_config_has_default(conf, family == IPV4 ? 4 : 16))
+	if (!om_config_has_default(conf, v4 ? 4 : 16))
 		return OM_OK;
 	rules->mark = conf->dev.fwmark;
-	if (family == IPV4)
+	if (v4)
 		rc = allow_marks(err);
-	for (size_t i = 0; i < RULES && !rc; i++) {
-		rc = change_rule(family, i, "add", rules->mark, false, err);
+	for (size_t i = 0; i < OM_RULES && !rc; i++) {
+		struct om_rule rule = rule_of(families[family], i, rules->mark);
+
+		rc = om_rtnl_rule(r, RTM_NEWRULE, &rule, err);
 		rules->there[family][i] = !rc;
 	}
 	return rc;
 }
 
 /* The second one may be others', too: without the first it was not we who added it. */
-void om_host_drop_rules(const struct om_host_rules *rules)
+int om_host_drop_rules(const struct om_host_rules *rules, struct om_err *err)
 {
-	struct om_err unused;
-	bool last;
+	struct om_rtnl *r = om_rtnl_open("", err);
+	struct om_err later;
+	int rc = r ? OM_OK : OM_SYSTEM;
 
-	for (int family = 0; family < FAMILIES; family++) {
-		last = false;
-		for (size_t i = 0; i < RULES && !last; i++)
-			last = rules->there[family][i] &&
-			       change_rule(family, i, "del", rules->mark, true,
-					   &unused);
+	for (size_t family = 0; family < OM_FAMILIES && r; family++) {
+		for (size_t i = 0; i < OM_RULES && rules->there[family][i]; i++) {
+			struct om_rule rule = rule_of(families[family], i,
+						      rules->mark);
+			struct om_err *e = rc ? &later : err;
+
+			if (!om_rtnl_rule(r, RTM_DELRULE, &rule, e))
+				continue;
+			if (e->sys != ENOENT)
+				rc = OM_SYSTEM;
+			break;
+		}
 	}
-}
-
-/* How many default routes a table has, into a device or any */
-static unsigned int default_routes(int family, uint32_t table, const char *ifname)
-{
-	char text[100];
-	FILE *out = tmpfile();
-	struct om_err unused;
-	unsigned int n = 0;
-	int c;
-
-	if (!out)
-		return 0;
-	snprintf(text, sizeof(text), "route show default table %" PRIu32 "%s%s\n",
-		 table, ifname ? " dev " : "", ifname ? ifname : "");
-	/* There is no table without a route. */
-	if (!run_ip_to(family, text, fileno(out), true, &unused)) {
-		rewind(out);
-		while ((c = getc(out)) != EOF)
-			n += c == '\n';
-	}
-	fclose(out);
-	return n;
+	om_rtnl_close(r);
+	return rc;
 }
 
 /* The device's routes may be gone: it was set down, or is not there any more. */
-void om_host_find_rules(const char *ifname, uint32_t mark,
-			struct om_host_rules *rules)
+int om_host_find_rules(const char *ifname, uint32_t mark,
+		       struct om_host_rules *rules, struct om_err *err)
 {
-	bool ours;
+	struct om_defaults found;
+	struct om_rtnl *r;
+	int rc = OM_OK;
 
 	memset(rules, 0, sizeof(*rules));
 	rules->mark = mark;
-	for (int family = 0; family < FAMILIES && mark; family++) {
-		ours = default_routes(family, mark, NULL) ==
-		       default_routes(family, mark, ifname);
-		for (size_t i = 0; i < RULES; i++)
-			rules->there[family][i] = ours;
+	if (!mark)
+		return OM_OK;
+	r = om_rtnl_open(ifname, err);
+	if (!r)
+		return OM_SYSTEM;
+	for (size_t family = 0; family < OM_FAMILIES && !rc; family++) {
+		rc = om_rtnl_defaults(r, families[family], mark, &found, err);
+		for (size_t i = 0; i < OM_RULES && !rc; i++)
+			rules->there[family][i] = found.all == found.ours;
 	}
+	om_rtnl_close(r);
+	return rc;
 }
 
-static void put_route(const struct batch *b, const struct om_prefix *p)
+static int add_addresses(struct om_rtnl *r, const struct om_config *conf,
+			 struct om_err *err)
 {
-	uint32_t table = b->conf->host.table;
-	char buf[OM_PREFIX_LEN];
+	const struct om_list *list = &conf->host.addresses;
+	int rc = OM_OK;
 
-	if (table == OM_TABLE_AUTO && !p->len)
-		table = b->conf->dev.fwmark;
-	om_prefix_format(buf, sizeof(buf), p);
-	fprintf(b->f, "route add %s dev %s", buf, b->ifname);
-	if (table != OM_TABLE_AUTO)
-		fprintf(b->f, " table %" PRIu32, table);
-	fputc('\n', b->f);
+	for (size_t i = 0; i < list->n && !rc; i++)
+		rc = om_rtnl_add_address(r, OM_AT(list, struct om_prefix, i), err);
+	return rc;
 }
 
-static void put_routes(const struct batch *b)
+static uint32_t table_of(const struct om_config *conf, const struct om_prefix *p)
 {
-	const struct om_list *peers = &b->conf->peers;
+	if (conf->host.table != OM_TABLE_AUTO)
+		return conf->host.table;
+	return p->len ? RT_TABLE_MAIN : conf->dev.fwmark;
+}
 
-	if (b->conf->host.table == OM_TABLE_OFF)
-		return;
-	for (size_t i = 0; i < peers->n; i++) {
-		const struct om_list *ips =
-			&OM_AT(peers, struct om_peer, i)->allowed_ips;
+static int add_routes(struct om_rtnl *r, const struct om_config *conf,
+		      struct om_err *err)
+{
+	const struct om_peer *peers = conf->peers.v;
+	int rc = OM_OK;
 
-		for (size_t k = 0; k < ips->n; k++)
-			put_route(b, OM_AT(ips, struct om_prefix, k));
+	if (conf->host.table == OM_TABLE_OFF)
+		return OM_OK;
+	for (size_t i = 0; i < conf->peers.n; i++) {
+		const struct om_list *ips = &peers[i].allowed_ips;
+
+		for (size_t k = 0; k < ips->n && !rc; k++) {
+			const struct om_prefix *p = OM_AT(ips, struct om_prefix, k);
+
+			rc = om_rtnl_add_route(r, p, table_of(conf, p), err);
+		}
 	}
+	return rc;
 }
 
 int om_host_configure(const char *ifname, const struct om_config *conf,
 		      struct om_host_rules *rules, struct om_err *err)
 {
-	struct batch b = { .ifname = ifname, .conf = conf };
-	char *text = NULL;
-	size_t len;
-	int rc;
+	struct om_rtnl *r = om_rtnl_open(ifname, err);
+	int rc = OM_SYSTEM;
 
 	memset(rules, 0, sizeof(*rules));
-	b.f = open_memstream(&text, &len);
-	if (!b.f)
-		return om_err_sys(err, errno, "ip");
-	put_addresses(&b);
-	if (conf->host.mtu)
-		fprintf(b.f, "link set dev %s mtu %" PRIu32 "\n", ifname,
-			conf->host.mtu);
-	fprintf(b.f, "link set dev %s up\n", ifname);
-	put_routes(&b);
-	rc = fclose(b.f) ? om_err_sys(err, errno, "ip") :
-			   run_ip(NO_FAMILY, text, false, err);
-	free(text);
-	for (int family = 0; family < FAMILIES && !rc; family++)
-		rc = add_rules(family, conf, rules, err);
+	if (r)
+		rc = add_addresses(r, conf, err);
+	if (!rc)
+		rc = om_rtnl_set_up(r, conf->host.mtu, err);
+	if (!rc)
+		rc = add_routes(r, conf, err);
+	if (!rc)
+		rc = om_rtnl_flush(r, err);
+	for (size_t family = 0; family < OM_FAMILIES && !rc; family++)
+		rc = add_rules(r, family, conf, rules, err);
+	om_rtnl_close(r);
 	return rc;
+}
+
+int om_host_set_queue(const char *ifname, struct om_err *err)
+{
+	struct om_rtnl *r = om_rtnl_open(ifname, err);
+	int rc = OM_SYSTEM;
+
+	if (r)
+		rc = om_rtnl_set_qdisc(r, "fq_codel", err);
+	if (!rc)
+		rc = om_rtnl_flush(r, err);
+	om_rtnl_close(r);
+	return rc && err->sys == ENOENT ? OM_OK : rc;
 }

@@ -14,10 +14,13 @@
 /* Set the mark that the file leaves to us, if its routes need one. */
 void om_host_set_mark(struct om_config *conf);
 
+#define OM_FAMILIES	2	/* IPv4 and IPv6 */
+#define OM_RULES	2
+
 /* Rules that lead into the table of a default route, of IPv4 and of IPv6 */
 struct om_host_rules {
 	uint32_t mark;			/* and the table */
-	bool there[2][2];
+	bool there[OM_FAMILIES][OM_RULES];
 };
 
 /*
@@ -26,9 +29,15 @@ struct om_host_rules {
  */
 int om_host_configure(const char *ifname, const struct om_config *conf,
 		      struct om_host_rules *rules, struct om_err *err);
+/*
+ * Give a device a queue that stays short when the device stops it. Where the kernel has
+ * no fq_codel, the device keeps the queue that it has.
+ */
+int om_host_set_queue(const char *ifname, struct om_err *err);
 /* Those of a device's default routes: of a table that leads into no other device */
-void om_host_find_rules(const char *ifname, uint32_t mark,
-			struct om_host_rules *rules);
-void om_host_drop_rules(const struct om_host_rules *rules);
+int om_host_find_rules(const char *ifname, uint32_t mark,
+		       struct om_host_rules *rules, struct om_err *err);
+/* Those that are there; the rest is tried after an error, too. */
+int om_host_drop_rules(const struct om_host_rules *rules, struct om_err *err);
 
 #endif

@@ -6,9 +6,6 @@
 #include "nl_msg.h"
 
 #include <errno.h>
-#include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
-#include <net/if.h>
 #include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
@@ -341,45 +338,4 @@ int om_nl_dump(struct om_nl *nl, int cmd, const struct om_object *obj,
 	if (call.rc)
 		empty(obj, list);
 	return call.rc;
-}
-
-static struct nl_msg *build_qdisc(unsigned int ifindex, const char *kind)
-{
-	struct nl_msg *msg = nlmsg_alloc_simple(RTM_NEWQDISC, NLM_F_ACK |
-						NLM_F_CREATE | NLM_F_REPLACE);
-	struct tcmsg tc = {
-		.tcm_ifindex = (int)ifindex,
-		.tcm_parent = TC_H_ROOT,
-	};
-
-	if (!msg)
-		return NULL;
-	if (!nlmsg_append(msg, &tc, sizeof(tc), NLMSG_ALIGNTO) &&
-	    !nla_put_string(msg, TCA_KIND, kind))
-		return msg;
-	nlmsg_free(msg);
-	return NULL;
-}
-
-int om_nl_qdisc(struct om_nl *nl, const char *ifname, const char *kind,
-		struct om_err *err)
-{
-	struct nl_msg *msg = build_qdisc(if_nametoindex(ifname), kind);
-	struct nl_sock *sk = new_socket();
-	int rc = -NLE_NOMEM;
-
-	(void)nl;
-	if (msg && sk)
-		rc = nl_connect(sk, NETLINK_ROUTE);
-	if (msg && sk && rc >= 0)
-		rc = nl_send_auto(sk, msg);
-	if (rc >= 0)
-		rc = nl_wait_for_ack(sk);
-	if (msg)
-		nlmsg_free(msg);
-	if (sk)
-		nl_socket_free(sk);
-	if (rc == -NLE_OBJ_NOTFOUND)
-		rc = 0;
-	return rc < 0 ? lib_error(err, rc, kind) : OM_OK;
 }

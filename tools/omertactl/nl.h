@@ -31,13 +31,6 @@ int om_nl_get(struct om_nl *nl, int cmd, const struct om_object *obj,
 int om_nl_dump(struct om_nl *nl, int cmd, const struct om_object *obj,
 	       const void *data, struct om_list *list, struct om_err *err);
 
-/*
- * Give a device a root qdisc of this kind. Where the kernel has no such kind, the
- * device keeps what it has.
- */
-int om_nl_qdisc(struct om_nl *nl, const char *ifname, const char *kind,
-		struct om_err *err);
-
 struct om_event {
 	uint8_t cmd;		/* OMERTA_CMD_*_NTF */
 	const char *name;

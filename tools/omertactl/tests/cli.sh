@@ -168,7 +168,7 @@ installed() {
 layers() {
 	local out
 	out=$(grep -lE 'include <(netlink|sodium)' ./*.[ch] | sort | tr '\n' ' ')
-	[ "$out" = "./agent.c ./agent_peers.c ./daemon.c ./handshake.c ./keygen.c ./map.c ./nl.c ./nl_control.c ./nl_event.c ./nl_msg.c ./nl_msg.h ./noise.c ./times.c " ]
+	[ "$out" = "./agent.c ./agent_peers.c ./daemon.c ./handshake.c ./keygen.c ./map.c ./nl.c ./nl_control.c ./nl_event.c ./nl_msg.c ./nl_msg.h ./noise.c ./rtnl.c ./times.c " ]
 	result $? "libnl and libsodium each in their place" "$out"
 }
 

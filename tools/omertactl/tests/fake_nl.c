@@ -28,6 +28,7 @@ void om_nl_free(struct om_nl *nl)
 
 void fake_forget_log(void)
 {
+	fake.host[0] = '\0';
 	free(fake.log);
 	fake.log = strdup("");
 	fake.requests = 0;
@@ -97,7 +98,7 @@ static void log_field(FILE *f, const struct om_field *field, const void *data)
 	}
 }
 
-static void log_text(const char *text)
+void fake_log(const char *text)
 {
 	size_t size = strlen(fake.log), added = strlen(text);
 
@@ -117,7 +118,7 @@ static void log_request(int cmd, const struct om_object *obj, const void *data)
 			log_field(f, &obj->field[i], data);
 	fputs("\n", f);
 	fclose(f);
-	log_text(line);
+	fake_log(line);
 	free(line);
 }
 
@@ -398,18 +399,6 @@ int om_nl_do(struct om_nl *nl, int cmd, const struct om_object *obj,
 	if (obj == &om_peer_object)
 		return peer_request(cmd, data, err);
 	return key_request(cmd, data, err);
-}
-
-int om_nl_qdisc(struct om_nl *nl, const char *ifname, const char *kind,
-		struct om_err *err)
-{
-	char line[64];
-
-	(void)nl;
-	snprintf(line, sizeof(line), "qdisc ifname=%s kind=%s\n", ifname, kind);
-	log_text(line);
-	return ++fake.requests == fake.fail_at ?
-	       om_err(err, OM_SYSTEM, "the fake says no") : OM_OK;
 }
 
 static int get_peer(const struct om_state *s, uint32_t id, struct om_peer *reply,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A kernel in memory, in place of nl.c. It writes down every change asked for. */
+/* A kernel in memory, in place of nl.c and rtnl.c. It writes down every change asked for. */
 #ifndef OM_FAKE_NL_H
 #define OM_FAKE_NL_H
 
@@ -8,6 +8,9 @@
 struct fake {
 	struct om_list states;		/* of struct om_state */
 	char *log;			/* a line per request that changes */
+	char host[1500];		/* a line per change outside of the device */
+	const char *refused;		/* refuse the one that begins so */
+	unsigned int defaults;		/* default routes in each table */
 	unsigned int requests;
 	unsigned int reads;		/* gets and dumps */
 	unsigned int fail_at;		/* refuse this request, from 1 */
@@ -29,6 +32,7 @@ extern struct fake fake;
 
 void fake_reset(void);
 void fake_forget_log(void);
+void fake_log(const char *text);
 struct om_state *fake_device(const char *name);
 struct om_peer *fake_peer(struct om_state *s, uint32_t id);
 

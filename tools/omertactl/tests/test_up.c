@@ -1,48 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * "up" and "down" with a kernel in memory and an ip(8) that writes down what it is told:
- * would catch a route or rule that is missing, and a device that stays after a failure.
+ * "up" and "down" with a kernel in memory, which writes down what it is told: would
+ * catch a route or rule that is missing, and a device that stays after a failure.
  */
 #include "unit.h"
 
 #include "fake_nl.h"
 
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <errno.h>
 
 #define PUB	"AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
-
-static char *old_path;
-
-/* One that ends with @status */
-static void fake_ip(int status)
-{
-	char text[600], log[256], path[300];
-
-	snprintf(log, sizeof(log), "%s", unit_path("log"));
-	unlink(log);
-	snprintf(text, sizeof(text),
-		 "#!/bin/sh\necho \"ip $*\" >>'%s'\ncat >>'%s'\nexit %d\n", log,
-		 log, status);
-	unit_file("ip", text, strlen(text), 0700);
-	snprintf(path, sizeof(path), "%s", unit_path("ip"));
-	*strrchr(path, '/') = '\0';
-	snprintf(text, sizeof(text), "%s:%s", path, old_path);
-	setenv("PATH", text, 1);
-}
-
-static const char *told(void)
-{
-	static char text[2000];
-	FILE *f = fopen(unit_path("log"), "re");
-	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
-
-	text[n] = '\0';
-	if (f)
-		fclose(f);
-	return text;
-}
 
 static struct unit_run up(const char *text, const char *more)
 {
@@ -53,44 +20,77 @@ static struct unit_run up(const char *text, const char *more)
 	return unit_main(words, NULL);
 }
 
-static void expect(const char *name, const char *text, const char *ip)
+static void expect(const char *name, const char *text, const char *host)
 {
 	struct unit_run run;
 
 	fake_reset();
-	fake_ip(0);
 	run = up(text, "no-agent");
-	unit_ok(!run.rc && fake_device("omr0") && !strcmp(told(), ip), name,
-		"rc %d\n%s\ntold:\n%s", run.rc, run.err, told());
+	unit_ok(!run.rc && fake_device("omr0") && !strcmp(fake.host, host), name,
+		"rc %d\n%s\ntold:\n%s", run.rc, run.err, fake.host);
 	unit_run_free(&run);
 }
 
 #define HOST	"[Interface]\nAddress = 10.9.0.1/24, fd09::1/64\n"
 #define PEER	"[Peer]\nPublicKey = " PUB "\n"
-#define UP	"ip -oneline -batch -\naddress add 10.9.0.1/24 dev omr0\n" \
-		"address add fd09::1/64 dev omr0\n"
+#define ADDRESSES	"address 10.9.0.1/24 dev omr0\naddress fd09::1/64 dev omr0\n"
+#define UP	ADDRESSES "up omr0 mtu 0\n"
+#define RULES(change, family) \
+	"rule " change " " family " table 51900 not mark\n" \
+	"rule " change " " family " table 254 no default\n"
 
-static void batches(void)
+static void host(void)
 {
 	expect("up: addresses, MTU and routes",
 	       HOST "MTU = 1300\n" PEER "AllowedIPs = 10.9.0.2/32, fd00::/8\n",
-	       UP "link set dev omr0 mtu 1300\nlink set dev omr0 up\n"
-	       "route add 10.9.0.2/32 dev omr0\nroute add fd00::/8 dev omr0\n");
+	       ADDRESSES "up omr0 mtu 1300\n"
+	       "route 10.9.0.2/32 dev omr0 table 254\nroute fd00::/8 dev omr0 table 254\n");
 	expect("up: a default route has a table, and rules that lead to it",
 	       HOST PEER "AllowedIPs = ::/0, 10.0.0.0/8\n",
-	       UP "link set dev omr0 up\n"
-	       "route add ::/0 dev omr0 table 51900\nroute add 10.0.0.0/8 dev omr0\n"
-	       "ip -6 -batch -\nrule add not fwmark 51900 table 51900\n"
-	       "ip -6 -batch -\nrule add table main suppress_prefixlength 0\n");
+	       UP "route ::/0 dev omr0 table 51900\nroute 10.0.0.0/8 dev omr0 table 254\n"
+	       RULES("add", "IPv6"));
 	unit_ok(fake_device("omr0")->dev.fwmark == 51900,
 		"up: and the tunnel's own datagrams their mark", "%u",
 		fake_device("omr0")->dev.fwmark);
 	expect("up: a table of the user's, without rules",
 	       HOST "Table = 7\n" PEER "AllowedIPs = ::/0, 10.0.0.0/8\n",
-	       UP "link set dev omr0 up\n"
-	       "route add ::/0 dev omr0 table 7\nroute add 10.0.0.0/8 dev omr0 table 7\n");
-	expect("up: no routes", HOST "Table = off\n" PEER "AllowedIPs = ::/0\n",
-	       UP "link set dev omr0 up\n");
+	       UP "route ::/0 dev omr0 table 7\nroute 10.0.0.0/8 dev omr0 table 7\n");
+	expect("up: no routes", HOST "Table = off\n" PEER "AllowedIPs = ::/0\n", UP);
+}
+
+/* What is refused leaves no device, and no rule. */
+static void refusals(void)
+{
+	static const struct {
+		const char *what;
+		const char *after;
+	} cases[] = {
+		{ "address fd09::1/64", "" },
+		{ "up omr0", "" },
+		{ "route 10.0.0.0/8", "" },
+		{ "rule add IPv6 table 51900", "" },
+		{ "rule add IPv6 table 254", "rule del IPv6 table 51900 not mark\n" },
+	};
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(cases); i++) {
+		struct unit_run run;
+		const char *after;
+
+		fake_reset();
+		fake.refused = cases[i].what;
+		fake.fail_with = EEXIST;
+		run = up(HOST PEER "AllowedIPs = ::/0, 10.0.0.0/8\n", "no-agent");
+		after = strstr(fake.host, cases[i].what);
+		after = after ? strchr(after, '\n') + 1 : "not asked for";
+		unit_ok(run.rc == 2 && !fake_device("omr0") &&
+			CONTAINS(run.err, cases[i].what) &&
+			CONTAINS(run.err, "File exists") &&
+			!strcmp(after, cases[i].after),
+			"up: what the kernel refuses leaves nothing", "%s: rc %d\n%s\n%s",
+			cases[i].what, run.rc, run.err, fake.host);
+		unit_run_free(&run);
+	}
+	fake_reset();
 }
 
 static void failures(void)
@@ -98,12 +98,6 @@ static void failures(void)
 	struct unit_run run;
 
 	fake_reset();
-	fake_ip(1);
-	run = up(HOST PEER, "no-agent");
-	unit_ok(run.rc == 2 && !fake_device("omr0") &&
-		CONTAINS(run.err, "ip(8) was refused"),
-		"up: what ip refuses leaves no device", "rc %d\n%s", run.rc, run.err);
-	unit_run_free(&run);
 	run = up(HOST PEER, "");
 	unit_ok(run.rc == 1 && !fake_device("omr0") &&
 		CONTAINS(run.err, "[Interface]: PrivateKeyFile or PrivateKey is missing"),
@@ -140,15 +134,24 @@ static void marks(void)
 	}
 	expect("up: with a table for it, no mark is needed",
 	       HOST "FwMark = off\nTable = 7\n" PEER "AllowedIPs = ::/0\n",
-	       UP "link set dev omr0 up\nroute add ::/0 dev omr0 table 7\n");
+	       UP "route ::/0 dev omr0 table 7\n");
 }
 
-#define LOOK(family, dev) \
-	"ip -" #family " -batch -\nroute show default table 51900" dev "\n"
-#define DROP(family) \
-	"ip -" #family " -batch -\nrule del not fwmark 51900 table 51900\n" \
-	"ip -" #family " -batch -\nrule del table main suppress_prefixlength 0\n"
-#define LOOKS(family)	LOOK(family, "") LOOK(family, " dev omr0")
+#define LOOKS \
+	"look IPv4 table 51900 dev omr0\nlook IPv6 table 51900 dev omr0\n"
+
+static void down(const char *name, int rc, const char *told, const char *said)
+{
+	struct unit_run run;
+	char words[300];
+
+	fake.host[0] = '\0';
+	snprintf(words, sizeof(words), "down %s", unit_path("omr0.conf"));
+	run = unit_main(words, NULL);
+	unit_ok(run.rc == rc && !strcmp(fake.host, told) && CONTAINS(run.err, said),
+		name, "rc %d\n%s\ntold:\n%s", run.rc, run.err, fake.host);
+	unit_run_free(&run);
+}
 
 /*
  * Rules go with the device, whatever has become of its routes, and after it. With a
@@ -156,35 +159,38 @@ static void marks(void)
  */
 static void rules(void)
 {
-	static const char all[] = LOOKS(4) LOOKS(6) DROP(4) DROP(6);
+	static const char both[] = LOOKS RULES("del", "IPv4") RULES("del", "IPv6");
+	static const char looked[] = "look IPv4 table 51900 dev omr0\n";
 	struct unit_run run;
-	char words[300];
 
-	snprintf(words, sizeof(words), "down %s", unit_path("omr0.conf"));
 	run = up(HOST PEER "AllowedIPs = ::/0\n", "no-agent");
 	unit_run_free(&run);
-	fake_ip(0);
-	run = unit_main(words, NULL);
-	unit_ok(!run.rc && !strcmp(told(), all), "down: rules without routes",
-		"rc %d\n%s\ntold:\n%s", run.rc, run.err, told());
-	unit_run_free(&run);
-	fake_ip(0);
-	run = unit_main(words, NULL);
-	unit_ok(run.rc == 2 && !strcmp(told(), all), "down: rules without a device",
-		"rc %d\n%s\ntold:\n%s", run.rc, run.err, told());
-	unit_run_free(&run);
+	fake.fail_with = EPERM;
+	fake.refused = "look IPv4";
+	down("down: without a look at the table nothing is done", 2, looked, "look IPv4");
+	unit_ok(fake_device("omr0"), "down: the device is there then", "it is not");
+	fake.refused = NULL;
+	down("down: rules without routes", 0, both, "");
+	down("down: rules without a device", 2, both, "");
+	fake.refused = "rule del IPv6 table 254";
+	down("down: a rule that stays is told", 2, both, "could not be removed: rule del IPv6");
+	fake.refused = "rule del IPv4";
+	fake.fail_with = ENOENT;
+	down("down: rules that are not there", 2,
+	     LOOKS "rule del IPv4 table 51900 not mark\n" RULES("del", "IPv6"), "");
+	fake.refused = NULL;
+	fake.defaults = 1;
+	down("down: others' routes keep the rules", 2, LOOKS, "");
 }
 
 void test_up(void)
 {
-	old_path = strdup(getenv("PATH"));
-	batches();
+	host();
+	refusals();
 	failures();
 	fake_reset();
 	marks();
 	fake_reset();
 	rules();
-	setenv("PATH", old_path, 1);
-	free(old_path);
 	fake_reset();
 }
