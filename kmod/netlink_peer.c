@@ -446,43 +446,63 @@ int omerta_nl_peer_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	return omerta_dumped(skb, err);
 }
 
-static int dump_prefix(struct sk_buff *skb, struct netlink_callback *cb,
-		       const struct omerta_peer *peer,
+static int fill_prefix(struct sk_buff *skb, const struct omerta_peer *peer,
 		       const struct omerta_prefix *prefix)
 {
-	void *hdr = genlmsg_iput(skb, genl_info_dump(cb));
-	struct nlattr *nest;
+	struct nlattr *nest = nla_nest_start(skb, OMERTA_A_PEER_ALLOWED_IPS);
 	u8 addr[16];
 
-	if (!hdr)
+	if (!nest)
 		return -EMSGSIZE;
-	genl_dump_check_consistent(cb, hdr);
 	omerta_prefix_addr(prefix, addr);
-	if (nla_put_u32(skb, OMERTA_A_PEER_IFINDEX, peer->tun->dev->ifindex))
-		goto err;
-	nest = nla_nest_start(skb, OMERTA_A_PEER_ALLOWED_IPS);
-	if (!nest ||
-	    nla_put(skb, OMERTA_A_ALLOWED_IP_ADDR, prefix->v6 ? 16 : 4, addr) ||
+	if (nla_put(skb, OMERTA_A_ALLOWED_IP_ADDR, prefix->v6 ? 16 : 4, addr) ||
 	    nla_put_u8(skb, OMERTA_A_ALLOWED_IP_PREFIX_LEN, prefix->len) ||
-	    nla_put_u32(skb, OMERTA_A_ALLOWED_IP_PEER_ID, peer->id))
-		goto err;
+	    nla_put_u32(skb, OMERTA_A_ALLOWED_IP_PEER_ID, peer->id)) {
+		nla_nest_cancel(skb, nest);
+		return -EMSGSIZE;
+	}
 	nla_nest_end(skb, nest);
-	genlmsg_end(skb, hdr);
 	return 0;
-err:
-	genlmsg_cancel(skb, hdr);
-	return -EMSGSIZE;
+}
+
+struct prefix_ctx {
+	struct omerta_prefix at;
+	bool going;
+};
+
+/* -EMSGSIZE: there are more */
+static int fill_prefixes(struct sk_buff *skb, struct omerta_tunnel *tun,
+			 struct prefix_ctx *ctx)
+{
+	struct omerta_allowedips_owner *owner;
+	int err;
+
+	for (;;) {
+		struct omerta_prefix next = ctx->at;
+
+		owner = omerta_allowedips_next(&tun->allowedips, &next, !ctx->going);
+		if (!owner) {
+			if (ctx->at.v6)
+				return 0;
+			ctx->at = (struct omerta_prefix){ .v6 = true };
+			ctx->going = false;
+			continue;
+		}
+		err = fill_prefix(skb, container_of(owner, struct omerta_peer, allowed),
+				  &next);
+		if (err)
+			return err;
+		ctx->at = next;
+		ctx->going = true;
+	}
 }
 
 int omerta_nl_allowed_ip_get_dumpit(struct sk_buff *skb,
 				    struct netlink_callback *cb)
 {
-	struct {
-		struct omerta_prefix at;
-		bool going;
-	} *ctx = (void *)cb->ctx;
-	struct omerta_allowedips_owner *owner;
+	struct prefix_ctx *ctx = (void *)cb->ctx;
 	struct omerta_nl_ref ref;
+	void *hdr, *first;
 	int err;
 
 	NL_ASSERT_CTX_FITS(typeof(*ctx));
@@ -490,26 +510,23 @@ int omerta_nl_allowed_ip_get_dumpit(struct sk_buff *skb,
 	if (err)
 		return err;
 	cb->seq = ref.tun->generation;
-	for (;;) {
-		struct omerta_prefix next = ctx->at;
-
-		owner = omerta_allowedips_next(&ref.tun->allowedips, &next,
-					       !ctx->going);
-		if (!owner) {
-			if (ctx->at.v6)
-				break;
-			ctx->at = (struct omerta_prefix){ .v6 = true };
-			ctx->going = false;
-			continue;
-		}
-		err = dump_prefix(skb, cb,
-				  container_of(owner, struct omerta_peer,
-					       allowed), &next);
-		if (err)
-			break;
-		ctx->at = next;
-		ctx->going = true;
-	}
+	/* One message takes as many as there is room for. */
+	hdr = genlmsg_iput(skb, genl_info_dump(cb));
+	err = -EMSGSIZE;
+	if (!hdr)
+		goto out;
+	genl_dump_check_consistent(cb, hdr);
+	if (nla_put_u32(skb, OMERTA_A_PEER_IFINDEX, ref.tun->dev->ifindex))
+		goto cancel;
+	first = skb_tail_pointer(skb);
+	err = fill_prefixes(skb, ref.tun, ctx);
+	if (skb_tail_pointer(skb) == first)
+		goto cancel;
+	genlmsg_end(skb, hdr);
+	goto out;
+cancel:
+	genlmsg_cancel(skb, hdr);
+out:
 	omerta_nl_tunnel_put(&ref);
 	return omerta_dumped(skb, err);
 }
