@@ -14,6 +14,7 @@
 #include "fingerprint.h"
 #include "mb.h"
 #include "netlink.h"
+#include "peer.h"
 #include "queue.h"
 #include "tenant.h"
 
@@ -36,9 +37,12 @@ static int __init omerta_init(void)
 	err = omerta_fingerprint_init();
 	if (err)
 		goto err_mb;
-	err = omerta_workers_load();
+	err = omerta_peer_init();
 	if (err)
 		goto err_fingerprint;
+	err = omerta_workers_load();
+	if (err)
+		goto err_peer;
 	err = omerta_device_init();
 	if (err)
 		goto err_workers;
@@ -51,6 +55,8 @@ err_device:
 	omerta_device_exit();
 err_workers:
 	end_devices();
+err_peer:
+	omerta_peer_exit();
 err_fingerprint:
 	omerta_fingerprint_exit();
 	omerta_tenant_exit();
@@ -64,6 +70,7 @@ static void __exit omerta_exit(void)
 	omerta_netlink_exit();
 	omerta_device_exit();
 	end_devices();
+	omerta_peer_exit();
 	omerta_fingerprint_exit();
 	omerta_tenant_exit();
 	omerta_mb_unload();

@@ -49,6 +49,38 @@ const struct rhashtable_params omerta_peer_place_params = {
 	.automatic_shrinking = true,
 };
 
+static struct kmem_cache *peers;
+/* The end of a device waits for its works, so not for one CPU. */
+static struct workqueue_struct *finishers;
+
+/**
+ * omerta_peer_init() - make peers possible
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int __init omerta_peer_init(void)
+{
+	peers = KMEM_CACHE(omerta_peer, 0);
+	if (!peers)
+		return -ENOMEM;
+	finishers = alloc_workqueue("omerta-peers", WQ_UNBOUND, 0);
+	if (finishers)
+		return 0;
+	kmem_cache_destroy(peers);
+	return -ENOMEM;
+}
+
+/**
+ * omerta_peer_exit() - end what omerta_peer_init() began
+ *
+ * Context: process context; no peer is left.
+ */
+void omerta_peer_exit(void)
+{
+	destroy_workqueue(finishers);
+	kmem_cache_destroy(peers);
+}
+
 static int peer_link(struct omerta_peer *peer, struct netlink_ext_ack *extack)
 {
 	struct omerta_tunnel *tun = peer->tun;
@@ -85,7 +117,7 @@ struct omerta_peer *omerta_peer_create(struct omerta_tunnel *tun, u32 id,
 
 	lockdep_assert_held(&tun->lock);
 
-	peer = kzalloc_obj(*peer, GFP_KERNEL_ACCOUNT);
+	peer = kmem_cache_zalloc(peers, GFP_KERNEL_ACCOUNT);
 	if (!peer)
 		return ERR_PTR(-ENOMEM);
 	peer->stats = omerta_peer_stats_alloc();
@@ -123,7 +155,7 @@ err_cache:
 err_stats:
 	free_percpu(peer->stats);
 err_peer:
-	kfree(peer);
+	kmem_cache_free(peers, peer);
 	return ERR_PTR(err);
 }
 
@@ -134,7 +166,7 @@ static void peer_free(struct rcu_head *rcu)
 	pr_debug("peer %u destroyed\n", peer->id);
 	dst_cache_destroy(&peer->cache);
 	free_percpu(peer->stats);
-	kfree(peer);
+	kmem_cache_free(peers, peer);
 }
 
 /**
@@ -322,6 +354,7 @@ static void peer_unlink(struct omerta_peer *peer)
 	WRITE_ONCE(peer->dead, true);
 	spin_lock_bh(&peer->endpoint_lock);
 	rehash(peer);
+	dst_cache_reset_now(&peer->cache);
 	spin_unlock_bh(&peer->endpoint_lock);
 	omerta_keyring_clear(&peer->ring);
 }
@@ -329,12 +362,15 @@ static void peer_unlink(struct omerta_peer *peer)
 /*
  * Finish, after a grace period: neither xmit nor NAPI stages or arms the timer
  * any more. Bursts in flight are left; each has a reference to the peer and
- * finds it dead.
+ * finds it dead. The device is there, down or not.
  */
 static void peer_finish(struct omerta_peer *peer)
 {
 	timer_shutdown_sync(&peer->timer);
-	/* A worker may keep the peer for longer than a namespace lives. */
+	/*
+	 * Who sends may have put one there after the removal, and a worker may keep the
+	 * peer for longer than a namespace lives.
+	 */
 	spin_lock_bh(&peer->endpoint_lock);
 	dst_cache_reset_now(&peer->cache);
 	spin_unlock_bh(&peer->endpoint_lock);
@@ -343,18 +379,31 @@ static void peer_finish(struct omerta_peer *peer)
 	omerta_peer_put(peer);
 }
 
+static void peer_finish_work(struct work_struct *work)
+{
+	struct omerta_peer *peer = container_of(to_rcu_work(work),
+						struct omerta_peer, finish);
+	struct net_device *dev = peer->tun->dev;
+
+	peer_finish(peer);
+	dev_put(dev);
+}
+
 /**
  * omerta_peer_remove() - take a peer out of its device
  * @peer: the peer; gone for the caller afterwards
+ *
+ * A CPU that has found the peer before may still carry a packet of it until a grace
+ * period has passed. The device stays until the removal is finished.
  *
  * Context: process context, the device's lock held.
  */
 void omerta_peer_remove(struct omerta_peer *peer)
 {
 	peer_unlink(peer);
-	/* Normal grace periods add up when thousands of peers are replaced. */
-	synchronize_rcu_expedited();
-	peer_finish(peer);
+	dev_hold(peer->tun->dev);
+	INIT_RCU_WORK(&peer->finish, peer_finish_work);
+	queue_rcu_work(finishers, &peer->finish);
 }
 
 /**

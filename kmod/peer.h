@@ -68,7 +68,8 @@
  *	   @endpoint_lock
  * @place_node: member of that table
  * @stats: statistics
- * @gone: while it is being removed; lock: the device's
+ * @gone: while all are being removed; lock: the device's
+ * @finish: the rest of its removal, a grace period after its beginning
  * @rcu: for the deferred free
  */
 struct omerta_peer {
@@ -110,7 +111,10 @@ struct omerta_peer {
 	struct omerta_endpoint place;
 	struct rhlist_head place_node;
 	struct omerta_peer_stats __percpu *stats;
-	struct list_head gone;
+	union {
+		struct list_head gone;
+		struct rcu_work finish;
+	};
 	struct rcu_head rcu;
 };
 
@@ -120,6 +124,8 @@ struct omerta_peer *omerta_peer_create(struct omerta_tunnel *tun, u32 id,
 				       void (*timer)(struct timer_list *t),
 				       void (*tx_work)(struct work_struct *w),
 				       struct netlink_ext_ack *extack);
+int omerta_peer_init(void);
+void omerta_peer_exit(void);
 void omerta_peer_remove(struct omerta_peer *peer);
 void omerta_peer_remove_all(struct omerta_tunnel *tun);
 struct omerta_peer *omerta_peer_get(struct omerta_peer *peer);
