@@ -32,10 +32,12 @@ MEDIAN_MAX=1000 LONGEST_MAX=11000 BEHIND_WIREGUARD=200
 MOST=20000
 # New keys beside each flood
 KEYS=5
+# Of test_many_peers
+PEERS=10000
 export SEED=${SEED:-$SRANDOM}
 case ${FORM:=normal} in
 short) RATES=$MOST TARGETS='b' SOURCES=peer ;;
-debug) MOST=1000 RATES=$MOST TARGETS='b' SOURCES=peer ;;
+debug) MOST=1000 PEERS=1000 RATES=$MOST TARGETS='b' SOURCES=peer ;;
 normal) RATES="1000 $MOST" TARGETS='b a both' SOURCES='peer random' ;;
 # Each test has 60 floods and more, of some seconds each, twice.
 all) RATES="50 200 1000 5000 $MOST" TARGETS='b a both' SOURCES='peer random' LIMIT=7200 ;;
@@ -395,6 +397,32 @@ test_moved() {
 	done
 }
 
+# more_peers HOST: many that never say anything. Its agent begins anew with them.
+more_peers() {
+	stop "$1"
+	python3 - "$PEERS" >>"$DIR/$1.conf" <<-'END'
+		import base64, os, sys
+		for i in range(int(sys.argv[1])):
+		    print(f'[Peer]\nPublicKey = {base64.b64encode(os.urandom(32)).decode()}')
+		    print(f'AllowedIPs = 10.{128 + (i >> 16)}.{i >> 8 & 255}.{i & 255}/32, fd64::{i:x}/128')
+	END
+	on "$1" omertactl syncconf omr0 "$DIR/$1.conf"
+	agent "$1"
+	is $((PEERS + 1)) eval "on $1 omertactl -j peer show omr0 | jq length"
+}
+
+# Handshakes of strangers, at a host that has to look for them among many
+test_many_peers() {
+	scene
+	WIREGUARD=
+	more_peers b
+	payloads mac1
+	all_floods mac1
+	# The flood was of handshakes, and is over.
+	more_than 0 dev_stat b rx-drop-control-cookie
+	rekey a
+}
+
 # The cost of a flood: kernel and agent, with the attacker's own part in both figures
 test_cost() {
 	local protocol port took=()
@@ -412,7 +440,8 @@ test_cost() {
 	[[ -z $WIREGUARD ]] || awk -v a="${took[0]}" -v b="${took[1]}" 'BEGIN { exit !(a < b) }'
 }
 
-TESTS=(test_junk test_macs test_mac1 test_large test_replay test_moved test_cost)
+TESTS=(test_junk test_macs test_mac1 test_large test_replay test_moved test_many_peers
+	test_cost)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 echo "# SEED=$SEED FORM=$FORM"

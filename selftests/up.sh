@@ -171,8 +171,8 @@ test_many_routes() {
 	is 1000 eval "on a ip -6 route show dev omr0 proto boot | grep -c ::/32"
 	down a
 	is "$before" state a
-	on a ip route add 10.102.7.0/24 dev lo
-	on a ip route add 10.102.9.0/24 dev lo
+	# All of a batch, and more
+	printf 'route add 10.102.%d.0/24 dev lo\n' {7..156} | on a ip -batch -
 	before=$(state a)
 	says 'route 10.102.7.0/24: File exists' up a no-agent
 	is "$before" state a

@@ -201,6 +201,12 @@ fresh_roots() {
 	SUITES=other USERS=newcomer CELLS=$FRESH "$TOP_DIR/selftests/fresh.sh"
 }
 
+# On CPUs of which one is isolated, which a kernel that looks after itself watches
+isolated_test() {
+	"$VM_DIR/run.sh" -k "$1" -a "$2" -m 2G -t 1200 -A isolcpus=domain,1 \
+		-o "$OUT/isolated-$1" -- ./netns.sh test_policy_percpu test_policy_auto
+}
+
 # What takes a machine of its own
 own_machines() {
 	local machine kernel arch set
@@ -210,6 +216,8 @@ own_machines() {
 		set=${booted[$machine]}
 		start_in_turn "clone-$kernel-$arch" clone_test "$kernel" "$arch"
 		start_in_turn "suspend-$kernel-$arch" suspend_test "$kernel" "$arch"
+		[[ $kernel != debug ]] ||
+			start_in_turn "isolated-$kernel-$arch" isolated_test "$kernel" "$arch"
 	done
 	follow_all
 }

@@ -82,7 +82,8 @@ int om_host_drop_rules(const struct om_host_rules *rules, struct om_err *err)
 
 			if (!om_rtnl_rule(r, RTM_DELRULE, &rule, e))
 				continue;
-			if (e->sys != ENOENT)
+			/* A host without IPv6 has no rules of it. */
+			if (e->sys != ENOENT && e->sys != EAFNOSUPPORT)
 				rc = OM_SYSTEM;
 			break;
 		}

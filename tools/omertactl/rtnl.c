@@ -16,9 +16,11 @@
 #include <netlink/route/route.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* So many refusals fit into a socket's receive buffer. */
-#define BATCH		128
+/* A refusal takes 1 kB of the receive buffer. */
+#define BATCH		64
+#define RECEIVE_BUFFER	(2 * 1024 * BATCH)
 #define DUMP_TRIES	5
 
 struct request {
@@ -36,6 +38,7 @@ struct om_rtnl {
 	int rc;				/* that of the first refusal, and its text */
 	struct om_err *err;
 	struct om_defaults *found;
+	int family;			/* of what is found: a host may lack it, and has others */
 };
 
 static int lib_error(struct om_err *err, int error)
@@ -96,7 +99,8 @@ static int on_route(struct nl_msg *msg, void *arg)
 	struct om_rtnl *r = arg;
 
 	if (nlmsg_hdr(msg)->nlmsg_type != RTM_NEWROUTE ||
-	    !nlmsg_valid_hdr(nlmsg_hdr(msg), sizeof(*rt)) || rt->rtm_dst_len)
+	    !nlmsg_valid_hdr(nlmsg_hdr(msg), sizeof(*rt)) || rt->rtm_dst_len ||
+	    rt->rtm_family != r->family)
 		return NL_OK;
 	oif = nlmsg_find_attr(nlmsg_hdr(msg), sizeof(*rt), RTA_OIF);
 	r->found->all++;
@@ -130,6 +134,9 @@ static int connect_socket(struct om_rtnl *r)
 	rc = nl_connect(r->sk, NETLINK_ROUTE);
 	if (rc < 0)
 		return rc;
+	rc = nl_socket_set_buffer_size(r->sk, RECEIVE_BUFFER, 0);
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < OM_ARRAY_SIZE(options); i++)
 		setsockopt(nl_socket_get_fd(r->sk), SOL_NETLINK, options[i],
 			   &one, sizeof(one));
@@ -147,7 +154,11 @@ struct om_rtnl *om_rtnl_open(const char *ifname, struct om_err *err)
 		return NULL;
 	}
 	r->ifindex = (int)if_nametoindex(ifname);
-	return r;
+	if (r->ifindex || errno == ENODEV)
+		return r;
+	om_err_sys(err, errno, "%s", ifname);
+	om_rtnl_close(r);
+	return NULL;
 }
 
 static void drop_batch(struct om_rtnl *r)
@@ -189,7 +200,7 @@ static int send_batch(struct om_rtnl *r, struct om_err *err)
 	while (rc >= 0 && !r->done)
 		rc = nl_recvmsgs_default(r->sk);
 	drop_batch(r);
-	return rc < 0 ? rc : r->rc;
+	return r->rc ? r->rc : rc < 0 ? rc : OM_OK;
 }
 
 int om_rtnl_flush(struct om_rtnl *r, struct om_err *err)
@@ -204,12 +215,19 @@ OM_PRINTF(5, 6)
 static int put(struct om_rtnl *r, int built, struct nl_msg *msg,
 	       struct om_err *err, const char *fmt, ...)
 {
+	char what[sizeof(r->requests[0].what)];
 	struct request *req;
 	va_list ap;
 	int rc;
 
-	if (built < 0)
-		return lib_error(err, built);
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	if (built < 0) {
+		lib_error(err, built);
+		om_err_prefix(err, "%s", what);
+		return OM_SYSTEM;
+	}
 	rc = r->n == BATCH ? om_rtnl_flush(r, err) : OM_OK;
 	if (rc) {
 		nlmsg_free(msg);
@@ -217,9 +235,7 @@ static int put(struct om_rtnl *r, int built, struct nl_msg *msg,
 	}
 	req = &r->requests[r->n++];
 	req->msg = msg;
-	va_start(ap, fmt);
-	vsnprintf(req->what, sizeof(req->what), fmt, ap);
-	va_end(ap);
+	strcpy(req->what, what);
 	nl_complete_msg(r->sk, msg);
 	return OM_OK;
 }
@@ -240,7 +256,7 @@ int om_rtnl_add_address(struct om_rtnl *r, const struct om_prefix *address,
 	struct nl_addr *local = make_addr(address);
 	struct rtnl_addr *a = rtnl_addr_alloc();
 	char text[OM_PREFIX_LEN];
-	struct nl_msg *msg;
+	struct nl_msg *msg = NULL;
 	int rc = -NLE_NOMEM;
 
 	if (local && a) {
@@ -264,7 +280,7 @@ int om_rtnl_add_route(struct om_rtnl *r, const struct om_prefix *prefix,
 	struct rtnl_route *route = rtnl_route_alloc();
 	struct rtnl_nexthop *nh = rtnl_route_nh_alloc();
 	char text[OM_PREFIX_LEN];
-	struct nl_msg *msg;
+	struct nl_msg *msg = NULL;
 	int rc = -NLE_NOMEM;
 
 	if (dst && route && nh) {
@@ -290,7 +306,7 @@ int om_rtnl_add_route(struct om_rtnl *r, const struct om_prefix *prefix,
 int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err)
 {
 	struct rtnl_link *link = rtnl_link_alloc(), *change = rtnl_link_alloc();
-	struct nl_msg *msg;
+	struct nl_msg *msg = NULL;
 	int rc = -NLE_NOMEM;
 	char text[24] = "";
 
@@ -313,7 +329,7 @@ int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err)
 int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err)
 {
 	struct rtnl_qdisc *qdisc = rtnl_qdisc_alloc();
-	struct nl_msg *msg;
+	struct nl_msg *msg = NULL;
 	int rc = -NLE_NOMEM;
 
 	if (qdisc) {
@@ -321,7 +337,8 @@ int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err)
 		rtnl_tc_set_parent(TC_CAST(qdisc), TC_H_ROOT);
 		rc = rtnl_tc_set_kind(TC_CAST(qdisc), kind);
 		if (!rc)
-			rc = rtnl_qdisc_build_add_request(qdisc, NLM_F_REPLACE, &msg);
+			rc = rtnl_qdisc_build_add_request(qdisc, NLM_F_CREATE |
+							  NLM_F_REPLACE, &msg);
 		rtnl_qdisc_put(qdisc);
 	}
 	return put(r, rc, msg, err, "qdisc %s", kind);
@@ -354,9 +371,6 @@ int om_rtnl_rule(struct om_rtnl *r, int change, const struct om_rule *rule,
 						NLM_F_EXCL : 0);
 	int rc = msg ? put_rule(msg, rule) : -NLE_NOMEM;
 
-	/* It is whoever's when it is removed. */
-	if (!rc && new)
-		rc = nla_put_u8(msg, FRA_PROTOCOL, RTPROT_BOOT);
 	if (rc && msg)
 		nlmsg_free(msg);
 	rc = put(r, rc, msg, err, "%srule of table %" PRIu32,
@@ -386,6 +400,7 @@ int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,
 	int rc, tries = DUMP_TRIES;
 
 	r->found = found;
+	r->family = family;
 	do {
 		*found = (struct om_defaults){ 0 };
 		rc = put_dump(r, family, table, err);
