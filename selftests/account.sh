@@ -3,6 +3,7 @@
 # Memory and time are accounted for. Needs root, and in practice a guest.
 #
 # usage: account.sh [TEST...]	the names of functions; all without
+# FORM=short in the environment: some of them
 # shellcheck disable=SC2317 # the tests are called by name
 set -u
 cd "$(dirname "$0")" || exit 1
@@ -76,6 +77,10 @@ TESTS=(
 	test_poll_pings test_poll_syns test_poll_short test_poll_empty test_poll_stream
 	test_poll_forged test_poll_mixed test_poll_junk
 )
+
+# Some of each kind
+[[ ${FORM:-} != short ]] ||
+	TESTS=(test_pinned_long test_pinned_stream test_poll_long test_poll_batches test_poll_pings)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

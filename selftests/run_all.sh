@@ -37,10 +37,9 @@ others) mapfile -t tests < <(printf '%s\n' "${tests[@]}" | grep -vxE '(netns|key
 *) echo "Bail out! no set '$1'"; exit 1 ;;
 esac
 [[ ! -e /sys/kernel/debug/kmemleak ]] || tests+=(leaks.sh)
-# At the processor's own speed. The sender of account.sh is too slow on any other.
+# At the processor's own speed
 if grep -q 'User Mode Linux' /proc/cpuinfo; then
 	export REKEYS="${REKEYS:-500}"
-	[[ -n ${1:-} ]] || tests+=(account.sh)
 fi
 echo "KTAP version 1"
 echo "1..${#tests[@]}"

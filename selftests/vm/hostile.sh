@@ -7,7 +7,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-SCRIPTS=(hostile.sh hostile_local.sh)
+SCRIPTS=(hostile.sh hostile_local.sh account.sh)
 
 # Words for the guest's shell
 setting() {
