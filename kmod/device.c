@@ -153,6 +153,8 @@ static int device_init(struct net_device *dev)
 	tun->batch = true;
 	tun->df = OMERTA_DF_UNSET;
 	xa_init(&tun->peers);
+	INIT_LIST_HEAD(&tun->gone);
+	INIT_DELAYED_WORK(&tun->reap_work, omerta_peer_reap_work);
 	omerta_allowedips_init(&tun->allowedips, &tun->lock);
 	get_random_bytes(&tun->hash_key, sizeof(tun->hash_key));
 	tun->control.rate = OMERTA_CONTROL_RATE;
@@ -232,6 +234,7 @@ static int device_stop(struct net_device *dev)
 	struct omerta_tunnel *tun = netdev_priv(dev);
 
 	mutex_lock(&tun->lock);
+	omerta_peer_reap(tun, true);
 	/* No datagram comes or goes; who finds no sockets drops. */
 	omerta_udp_close(tun);
 	omerta_txq_purge(tun);
@@ -342,6 +345,7 @@ static void device_destruct(struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
 
+	cancel_delayed_work_sync(&tun->reap_work);
 	omerta_txq_destroy(tun);
 	omerta_pool_destroy(&tun->pool);
 	omerta_buf_put();
@@ -550,6 +554,7 @@ static void __net_exit netns_pre_exit(struct net *net)
 		if (tun->birth != net)
 			continue;
 		mutex_lock(&tun->lock);
+		omerta_peer_reap(tun, true);
 		tun->birth = NULL;
 		omerta_udp_close(tun);
 		/* What is on its way finds no socket, and lets go of its route. */

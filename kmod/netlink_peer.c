@@ -515,13 +515,14 @@ int omerta_nl_allowed_ip_get_dumpit(struct sk_buff *skb,
 	err = -EMSGSIZE;
 	if (!hdr)
 		goto out;
-	genl_dump_check_consistent(cb, hdr);
 	if (nla_put_u32(skb, OMERTA_A_PEER_IFINDEX, ref.tun->dev->ifindex))
 		goto cancel;
 	first = skb_tail_pointer(skb);
 	err = fill_prefixes(skb, ref.tun, ctx);
 	if (skb_tail_pointer(skb) == first)
 		goto cancel;
+	/* One that is cancelled cannot tell of a change. */
+	genl_dump_check_consistent(cb, hdr);
 	genlmsg_end(skb, hdr);
 	goto out;
 cancel:

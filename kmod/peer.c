@@ -16,6 +16,11 @@
 #include "record.h"
 #include "tenant.h"
 
+/* Removed peers are looked at so often, a grace period taking about that. */
+#define REAP_DELAY	DIV_ROUND_UP(HZ, 50)
+/* So many may wait for that. */
+#define GONE_MAX	1024
+
 /* The seed is random, and a table's own. */
 static u32 hash_place(const void *data, u32 len, u32 seed)
 {
@@ -50,8 +55,6 @@ const struct rhashtable_params omerta_peer_place_params = {
 };
 
 static struct kmem_cache *peers;
-/* The end of a device waits for its works, so not for one CPU. */
-static struct workqueue_struct *finishers;
 
 /**
  * omerta_peer_init() - make peers possible
@@ -60,14 +63,8 @@ static struct workqueue_struct *finishers;
  */
 int __init omerta_peer_init(void)
 {
-	peers = KMEM_CACHE(omerta_peer, 0);
-	if (!peers)
-		return -ENOMEM;
-	finishers = alloc_workqueue("omerta-peers", WQ_UNBOUND, 0);
-	if (finishers)
-		return 0;
-	kmem_cache_destroy(peers);
-	return -ENOMEM;
+	peers = KMEM_CACHE(omerta_peer, SLAB_HWCACHE_ALIGN);
+	return peers ? 0 : -ENOMEM;
 }
 
 /**
@@ -77,7 +74,6 @@ int __init omerta_peer_init(void)
  */
 void omerta_peer_exit(void)
 {
-	destroy_workqueue(finishers);
 	kmem_cache_destroy(peers);
 }
 
@@ -354,7 +350,6 @@ static void peer_unlink(struct omerta_peer *peer)
 	WRITE_ONCE(peer->dead, true);
 	spin_lock_bh(&peer->endpoint_lock);
 	rehash(peer);
-	dst_cache_reset_now(&peer->cache);
 	spin_unlock_bh(&peer->endpoint_lock);
 	omerta_keyring_clear(&peer->ring);
 }
@@ -362,15 +357,12 @@ static void peer_unlink(struct omerta_peer *peer)
 /*
  * Finish, after a grace period: neither xmit nor NAPI stages or arms the timer
  * any more. Bursts in flight are left; each has a reference to the peer and
- * finds it dead. The device is there, down or not.
+ * finds it dead.
  */
 static void peer_finish(struct omerta_peer *peer)
 {
 	timer_shutdown_sync(&peer->timer);
-	/*
-	 * Who sends may have put one there after the removal, and a worker may keep the
-	 * peer for longer than a namespace lives.
-	 */
+	/* A worker may keep the peer for longer than a namespace lives. */
 	spin_lock_bh(&peer->endpoint_lock);
 	dst_cache_reset_now(&peer->cache);
 	spin_unlock_bh(&peer->endpoint_lock);
@@ -379,14 +371,56 @@ static void peer_finish(struct omerta_peer *peer)
 	omerta_peer_put(peer);
 }
 
-static void peer_finish_work(struct work_struct *work)
+/**
+ * omerta_peer_reap() - finish the removal of peers
+ * @tun: the device
+ * @wait: finish all, and wait for a grace period if need be; else those for which one has
+ *	  passed
+ *
+ * Context: process context, the device's lock held.
+ */
+void omerta_peer_reap(struct omerta_tunnel *tun, bool wait)
 {
-	struct omerta_peer *peer = container_of(to_rcu_work(work),
-						struct omerta_peer, finish);
-	struct net_device *dev = peer->tun->dev;
+	struct omerta_peer *peer, *tmp;
 
-	peer_finish(peer);
-	dev_put(dev);
+	lockdep_assert_held(&tun->lock);
+
+	if (list_empty(&tun->gone))
+		return;
+	if (wait)
+		synchronize_net();
+	list_for_each_entry_safe(peer, tmp, &tun->gone, gone) {
+		if (!wait && !poll_state_synchronize_rcu(peer->gone_at)) {
+			queue_delayed_work(system_dfl_wq, &tun->reap_work, REAP_DELAY);
+			return;
+		}
+		list_del(&peer->gone);
+		tun->n_gone--;
+		peer_finish(peer);
+	}
+}
+
+/**
+ * omerta_peer_reap_work() - work that finishes the removal of peers
+ * @work: the device's
+ */
+void omerta_peer_reap_work(struct work_struct *work)
+{
+	struct omerta_tunnel *tun = container_of(work, struct omerta_tunnel,
+						 reap_work.work);
+
+	mutex_lock(&tun->lock);
+	omerta_peer_reap(tun, false);
+	mutex_unlock(&tun->lock);
+}
+
+static void peer_leave(struct omerta_peer *peer)
+{
+	struct omerta_tunnel *tun = peer->tun;
+
+	peer_unlink(peer);
+	list_add_tail(&peer->gone, &tun->gone);
+	tun->n_gone++;
 }
 
 /**
@@ -394,16 +428,20 @@ static void peer_finish_work(struct work_struct *work)
  * @peer: the peer; gone for the caller afterwards
  *
  * A CPU that has found the peer before may still carry a packet of it until a grace
- * period has passed. The device stays until the removal is finished.
+ * period has passed. The rest is done later, so that thousands can be removed one by one.
  *
  * Context: process context, the device's lock held.
  */
 void omerta_peer_remove(struct omerta_peer *peer)
 {
-	peer_unlink(peer);
-	dev_hold(peer->tun->dev);
-	INIT_RCU_WORK(&peer->finish, peer_finish_work);
-	queue_rcu_work(finishers, &peer->finish);
+	struct omerta_tunnel *tun = peer->tun;
+
+	peer_leave(peer);
+	peer->gone_at = start_poll_synchronize_rcu();
+	if (tun->n_gone < GONE_MAX)
+		queue_delayed_work(system_dfl_wq, &tun->reap_work, REAP_DELAY);
+	else
+		omerta_peer_reap(tun, true);
 }
 
 /**
@@ -414,17 +452,12 @@ void omerta_peer_remove(struct omerta_peer *peer)
  */
 void omerta_peer_remove_all(struct omerta_tunnel *tun)
 {
-	struct omerta_peer *peer, *tmp;
+	struct omerta_peer *peer;
 	unsigned long id;
-	LIST_HEAD(gone);
 
-	xa_for_each(&tun->peers, id, peer) {
-		peer_unlink(peer);
-		list_add_tail(&peer->gone, &gone);
-	}
-	synchronize_net();
-	list_for_each_entry_safe(peer, tmp, &gone, gone)
-		peer_finish(peer);
+	xa_for_each(&tun->peers, id, peer)
+		peer_leave(peer);
+	omerta_peer_reap(tun, true);
 }
 
 /**

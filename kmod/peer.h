@@ -68,8 +68,8 @@
  *	   @endpoint_lock
  * @place_node: member of that table
  * @stats: statistics
- * @gone: while all are being removed; lock: the device's
- * @finish: the rest of its removal, a grace period after its beginning
+ * @gone: while it is being removed; lock: the device's
+ * @gone_at: the grace period that has to pass before the rest of the removal
  * @rcu: for the deferred free
  */
 struct omerta_peer {
@@ -111,10 +111,8 @@ struct omerta_peer {
 	struct omerta_endpoint place;
 	struct rhlist_head place_node;
 	struct omerta_peer_stats __percpu *stats;
-	union {
-		struct list_head gone;
-		struct rcu_work finish;
-	};
+	struct list_head gone;
+	unsigned long gone_at;
 	struct rcu_head rcu;
 };
 
@@ -128,6 +126,8 @@ int omerta_peer_init(void);
 void omerta_peer_exit(void);
 void omerta_peer_remove(struct omerta_peer *peer);
 void omerta_peer_remove_all(struct omerta_tunnel *tun);
+void omerta_peer_reap(struct omerta_tunnel *tun, bool wait);
+void omerta_peer_reap_work(struct work_struct *work);
 struct omerta_peer *omerta_peer_get(struct omerta_peer *peer);
 void omerta_peer_put(struct omerta_peer *peer);
 struct omerta_peer *omerta_peer_by_addr(struct omerta_tunnel *tun, bool v6,

@@ -87,6 +87,9 @@ struct omerta_control {
  * @df: whether datagrams may be fragmented; lock: @lock, read without
  * @peers: by id; lock: @lock, look-ups under RCU too
  * @n_peers: number of peers; lock: @lock
+ * @gone: peers that are being removed, in order; lock: @lock
+ * @n_gone: how many; lock: @lock
+ * @reap_work: finishes their removal
  * @keys: by local id; changed under the peers' ring locks
  * @allowedips: by inner address; lock: @lock
  * @endpoints: peers by where they are; changed under their endpoint_lock, looked up
@@ -128,6 +131,9 @@ struct omerta_tunnel {
 	u8 df;
 	struct xarray peers;
 	unsigned int n_peers;
+	struct list_head gone;
+	unsigned int n_gone;
+	struct delayed_work reap_work;
 	struct rhashtable keys;
 	struct omerta_allowedips allowedips;
 	struct rhltable endpoints;

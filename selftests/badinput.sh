@@ -475,6 +475,13 @@ interrupted_dumps() {
 	out=$("${dump[@]}" ifname=str:o0 id=u32:2 allowed-ips=nest:addr=hex:0a010000,prefix-len=u8:24 2>&1)
 	[[ $out == interrupted ]]
 	report $? "a dump amid which a prefix changes is marked" "$out"
+	omertactl peer set o0 peer 2 allowed-ips 10.1.0.0/24
+	# The last of all
+	grep : many >many6
+	omertactl peer add o0 id 3 allowed-ips @many6
+	out=$(nl.py interrupt allowed-ip-get ifname=str:o0 -- peer-del ifname=str:o0 id=u32:3 2>&1)
+	[[ $out == interrupted ]]
+	report $? "a dump whose rest is removed is marked" "$out"
 }
 
 cd "$DIR" || exit 1
@@ -485,7 +492,7 @@ make_files
 take_port
 coproc NL { exec nl.py; }
 echo 'KTAP version 1'
-echo "1..$(($(table | grep -vc '^#') + 6))"
+echo "1..$(($(table | grep -vc '^#') + 7))"
 exec 7>&"${NL[1]}" 8<&"${NL[0]}"
 rows
 many_prefixes
