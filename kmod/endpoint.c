@@ -47,7 +47,7 @@ bool omerta_endpoint_remote_equal(const struct omerta_endpoint *a,
 bool omerta_endpoint_equal(const struct omerta_endpoint *a,
 			   const struct omerta_endpoint *b)
 {
-	if (!omerta_endpoint_remote_equal(a, b))
+	if (!omerta_endpoint_remote_equal(a, b) || a->src_if != b->src_if)
 		return false;
 	return a->family == AF_INET ? a->src4 == b->src4 :
 				      ipv6_addr_equal(&a->src6, &b->src6);

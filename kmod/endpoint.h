@@ -16,6 +16,7 @@
  * @addr6: the peer's IPv6 address
  * @src4: our address that the peer sent to, 0 if not known
  * @src6: our address that the peer sent to, :: if not known
+ * @src_if: interface on which the peer's datagrams come in, 0 if not known
  * @scope: interface of a link-local @addr6, else 0
  */
 struct omerta_endpoint {
@@ -29,6 +30,7 @@ struct omerta_endpoint {
 		__be32 src4;
 		struct in6_addr src6;
 	};
+	int src_if;
 	int scope;
 };
 

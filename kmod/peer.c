@@ -317,6 +317,26 @@ void omerta_peer_told_mtu(struct omerta_peer *peer, const struct omerta_endpoint
 	spin_unlock_bh(&peer->endpoint_lock);
 }
 
+/**
+ * omerta_peer_forget_source() - let the route say which of our addresses a peer sees
+ * @peer: the peer, which does not answer
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_forget_source(struct omerta_peer *peer)
+{
+	struct omerta_endpoint *ep = &peer->endpoint;
+
+	spin_lock_bh(&peer->endpoint_lock);
+	if (ep->family == AF_INET)
+		ep->src4 = 0;
+	else
+		ep->src6 = in6addr_any;
+	ep->src_if = 0;
+	dst_cache_reset(&peer->cache);
+	spin_unlock_bh(&peer->endpoint_lock);
+}
+
 /* Let the device find a peer where it is now; a dead one nowhere. */
 static void rehash(struct omerta_peer *peer)
 {

@@ -145,6 +145,7 @@ void omerta_peer_sent(struct omerta_peer *peer);
 void omerta_peer_heard(struct omerta_peer *peer);
 void omerta_peer_stop_waiting(struct omerta_peer *peer);
 void omerta_peer_see_path(struct omerta_peer *peer, u32 room);
+void omerta_peer_forget_source(struct omerta_peer *peer);
 void omerta_peer_forget_path(struct omerta_peer *peer);
 void omerta_peer_uncharge_stage(struct omerta_peer *peer, u32 bytes);
 void omerta_peer_told_mtu(struct omerta_peer *peer, const struct omerta_endpoint *to,

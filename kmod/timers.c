@@ -65,6 +65,8 @@ static void run_contact(struct omerta_peer *peer)
 		omerta_peer_due(peer, since + OMERTA_SILENCE);
 		return;
 	}
+	/* A router may drop what comes from this address of ours. */
+	omerta_peer_forget_source(peer);
 	omerta_event_peer(peer->tun->dev, OMERTA_CMD_PEER_SILENT_NTF, peer->id,
 			  NULL);
 	WRITE_ONCE(peer->silent_since, since);

@@ -455,6 +455,7 @@ void omerta_udp_source(const struct sk_buff *skb, struct omerta_endpoint *from)
 {
 	memset(from, 0, sizeof(*from));
 	from->port = udp_hdr(skb)->source;
+	from->src_if = skb->skb_iif;
 	if (skb->protocol == htons(ETH_P_IP)) {
 		from->family = AF_INET;
 		from->addr4 = ip_hdr(skb)->saddr;

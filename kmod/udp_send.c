@@ -6,6 +6,7 @@
 #include <net/ip6_route.h>
 #include <net/ip_tunnels.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/neighbour.h>
 #include <net/udp.h>
 #include <net/udp_tunnel.h>
@@ -16,6 +17,18 @@
 /* Tunnels in tunnels; what is deeper is taken for a circle. */
 #define MAX_NESTING	8
 
+/*
+ * Whether a route leads out where the peer's datagrams do not come in. The next router may
+ * filter sources that are of another way. What comes in by a VRF's device is the VRF's.
+ */
+static bool leads_elsewhere(const struct dst_entry *dst, const struct omerta_path *path)
+{
+	const struct net_device *dev = dst_dev(dst);
+
+	return path->to.src_if && path->to.src_if != dev->ifindex &&
+	       path->to.src_if != l3mdev_master_ifindex_rcu(dev);
+}
+
 static struct dst_entry *route4(struct omerta_tunnel *tun, struct sk_buff *skb,
 				struct sock *sk, struct omerta_path *path,
 				struct dst_cache *cache)
@@ -24,19 +37,29 @@ static struct dst_entry *route4(struct omerta_tunnel *tun, struct sk_buff *skb,
 		.u.ipv4.dst = path->to.addr4,
 		.u.ipv4.src = path->to.src4,
 	};
+	struct dst_cache none = {};
 	struct rtable *rt;
 
+	rt = dst_cache_get_ip4(cache, &path->to.src4);
+	if (rt)
+		return &rt->dst;
 	rt = udp_tunnel_dst_lookup(skb, tun->dev, sock_net(sk), 0,
 				   &path->to.src4, &key, path->sport,
-				   path->to.port, 0, cache);
-	if (rt == ERR_PTR(-ENETUNREACH) && key.u.ipv4.src) {
-		/* Our address of old may be gone. */
+				   path->to.port, 0, &none);
+	/* Our address of old may be gone. */
+	if (key.u.ipv4.src && (rt == ERR_PTR(-ENETUNREACH) ||
+			       (!IS_ERR(rt) && leads_elsewhere(&rt->dst, path)))) {
+		if (!IS_ERR(rt))
+			ip_rt_put(rt);
 		key.u.ipv4.src = 0;
 		rt = udp_tunnel_dst_lookup(skb, tun->dev, sock_net(sk), 0,
 					   &path->to.src4, &key, path->sport,
-					   path->to.port, 0, cache);
+					   path->to.port, 0, &none);
 	}
-	return IS_ERR(rt) ? ERR_CAST(rt) : &rt->dst;
+	if (IS_ERR(rt))
+		return ERR_CAST(rt);
+	dst_cache_set_ip4(cache, &rt->dst, path->to.src4);
+	return &rt->dst;
 }
 
 static struct dst_entry *route6(struct omerta_tunnel *tun, struct sk_buff *skb,
@@ -45,6 +68,7 @@ static struct dst_entry *route6(struct omerta_tunnel *tun, struct sk_buff *skb,
 {
 	struct ip_tunnel_key key = { .u.ipv6.dst = path->to.addr6 };
 	struct net *net = sock_net(sk);
+	struct dst_cache none = {};
 	struct dst_entry *dst;
 
 	dst = dst_cache_get_ip6(cache, &path->to.src6);
@@ -53,13 +77,25 @@ static struct dst_entry *route6(struct omerta_tunnel *tun, struct sk_buff *skb,
 	/* Unlike IPv4's, this look-up takes any source for ours. */
 	if (ipv6_chk_addr(net, &path->to.src6, NULL, 0))
 		key.u.ipv6.src = path->to.src6;
-	return udp_tunnel6_dst_lookup(skb, tun->dev, net, sk, path->to.scope,
-				      &path->to.src6, &key, path->sport,
-				      path->to.port, 0, cache);
+	dst = udp_tunnel6_dst_lookup(skb, tun->dev, net, sk, path->to.scope,
+				     &path->to.src6, &key, path->sport,
+				     path->to.port, 0, &none);
+	if (!ipv6_addr_any(&key.u.ipv6.src) && !IS_ERR(dst) &&
+	    leads_elsewhere(dst, path)) {
+		dst_release(dst);
+		key.u.ipv6.src = in6addr_any;
+		dst = udp_tunnel6_dst_lookup(skb, tun->dev, net, sk, path->to.scope,
+					     &path->to.src6, &key, path->sport,
+					     path->to.port, 0, &none);
+	}
+	if (!IS_ERR(dst))
+		dst_cache_set_ip6(cache, dst, &path->to.src6);
+	return dst;
 }
 
 /*
- * Find the way to @path->to, where a source that is not ours any more is replaced.
+ * Find the way to @path->to, where a source is replaced that is not ours any more,
+ * or not of that way.
  * Returns the socket to send it from.
  */
 static struct sock *find_way(struct omerta_tunnel *tun, struct sk_buff *skb,
@@ -171,18 +207,6 @@ static void floor_told_mtu(const struct sock *sk, struct omerta_path *path)
 	path->cut = true;
 }
 
-/* Our address of old may be gone: let the next record find another. */
-static void forget_source(struct omerta_endpoint *ep,
-			  const struct omerta_endpoint *to)
-{
-	if (omerta_endpoint_equal(ep, to))
-		return;
-	if (ep->family == AF_INET)
-		ep->src4 = 0;
-	else
-		ep->src6 = in6addr_any;
-}
-
 /**
  * omerta_udp_route() - find the way of a datagram to a peer
  * @peer: the peer
@@ -204,8 +228,6 @@ int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
 	path->told_mtu = peer->told_mtu;
 	path->to = peer->endpoint;
 	sk = find_way(peer->tun, skb, path, &peer->cache);
-	if (!IS_ERR(sk))
-		forget_source(&peer->endpoint, &path->to);
 	spin_unlock_bh(&peer->endpoint_lock);
 	if (IS_ERR(sk))
 		return PTR_ERR(sk);

@@ -140,14 +140,18 @@ pools_kb() {
 
 # Pages that CPUs keep for further packets go when they are idle, and with the last device.
 test_memory_returns() {
+	local transfer
+
 	pools >/dev/null || { echo "SKIP the kernel lists no page pools"; exit 4; }
 	is '0 0' pools
 	make_both
 	serve b
 	# Many packets at once
 	on a tc qdisc add dev to_b root netem delay 50ms limit 10000
-	WAIT=300 tcp a 10.9.0.2 10M
-	more_than 100 pools_kb
+	WAIT=300 tcp a 10.9.0.2 10M &
+	transfer=$!
+	WAIT=300 await more_than 100 pools_kb
+	wait "$transfer"
 	await is 0 pools_kb
 	refused is '0 0' pools
 	# Others are there at once.

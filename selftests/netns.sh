@@ -341,6 +341,64 @@ test_roaming_v6() {
 	is 192.0.2.1:51900 peer_endpoint b a
 }
 
+# b has an address behind two links, and takes no source from the wrong one.
+two_links() {
+	local ns
+
+	make_both
+	ip link add up2 netns omt-a type veth peer name up2 netns omt-b
+	for ns in a b; do
+		on "$ns" ip link set up2 up
+		on "$ns" ip addr add "198.51.100.${NUM[$ns]}/24" dev up2
+		on "$ns" ip addr add "2001:db8:3::${NUM[$ns]}/64" dev up2 nodad
+	done
+	on b ip addr add 203.0.113.9/32 dev lo
+	on b ip addr add 2001:db8:9::9/128 dev lo
+	on b sysctl -qw net.ipv4.conf.{all,to_a,up2}.rp_filter=1
+}
+
+# goes_by SOURCE ROUTE...: records go out by a route that is replaced, from that source.
+goes_by() {
+	on a ip route replace "${@:2}"
+	pings a 10.9.0.2
+	is "$1:51900" peer_endpoint b a
+}
+
+test_source_of_route_v4() {
+	two_links
+	on a omertactl peer set omr0 peer b endpoint 203.0.113.9:51900
+	goes_by 192.0.2.1 203.0.113.9 via 192.0.2.2
+	goes_by 198.51.100.1 203.0.113.9 via 198.51.100.2
+	is 203.0.113.9:51900 peer_endpoint a b
+	goes_by 192.0.2.1 203.0.113.9 via 192.0.2.2
+	no_drops a
+	no_drops b
+}
+
+test_source_of_route_v6() {
+	two_links
+	on a omertactl peer set omr0 peer b endpoint '[2001:db8:9::9]:51900'
+	goes_by '[2001:db8:2::1]' 2001:db8:9::9 via 2001:db8:2::2
+	goes_by '[2001:db8:3::1]' 2001:db8:9::9 via 2001:db8:3::2
+	is '[2001:db8:9::9]:51900' peer_endpoint a b
+	goes_by '[2001:db8:2::1]' 2001:db8:9::9 via 2001:db8:2::2
+	no_drops a
+	no_drops b
+}
+
+# What a sends from the address that b sent to gets lost, so a comes to use another.
+test_source_of_silence() {
+	make_both
+	on a ip addr add 192.0.2.5/24 dev to_b
+	on b omertactl peer set omr0 peer a endpoint 192.0.2.5:51900
+	pings b 10.9.0.1
+	is 192.0.2.5:51900 peer_endpoint b a
+	on b iptables -A INPUT -s 192.0.2.5 -j DROP
+	no_ping a 10.9.0.2
+	WAIT=40 await on a ping -c 1 -W 1 10.9.0.2
+	is 192.0.2.1:51900 peer_endpoint b a
+}
+
 test_source_filter() {
 	make_both
 	pings a 10.9.0.2
@@ -603,7 +661,8 @@ TESTS=(
 	test_policy_inline test_policy_percpu test_policy_auto
 	test_large_mtu_512 test_large_mtu_512_percpu test_large_mtu_4096 test_mtu_refused
 	test_order_out test_order_in test_counters test_super_packets test_udp_segments
-	test_capture test_ecn test_roaming_v4 test_roaming_v6 test_source_filter
+	test_capture test_ecn test_roaming_v4 test_roaming_v6
+	test_source_of_route_v4 test_source_of_route_v6 test_source_of_silence test_source_filter
 	test_several_peers test_loop test_fwmark test_port_rules_v4 test_port_rules_v6
 	test_tunnel_in_tunnel test_mutual_tunnels
 )
