@@ -521,7 +521,7 @@ int omerta_nl_allowed_ip_get_dumpit(struct sk_buff *skb,
 	err = fill_prefixes(skb, ref.tun, ctx);
 	if (skb_tail_pointer(skb) == first)
 		goto cancel;
-	/* One that is cancelled cannot tell of a change. */
+	/* A message that is cancelled cannot tell of a change. */
 	genl_dump_check_consistent(cb, hdr);
 	genlmsg_end(skb, hdr);
 	goto out;

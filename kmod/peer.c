@@ -16,9 +16,9 @@
 #include "record.h"
 #include "tenant.h"
 
-/* Removed peers are looked at so often, a grace period taking about that. */
+/* A grace period takes about this long. */
 #define REAP_DELAY	DIV_ROUND_UP(HZ, 50)
-/* So many may wait for that. */
+/* The most that may wait for that */
 #define GONE_MAX	1024
 
 /* The seed is random, and a table's own. */

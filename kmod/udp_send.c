@@ -18,8 +18,8 @@
 #define MAX_NESTING	8
 
 /*
- * Whether a route leads out where the peer's datagrams do not come in. The next router may
- * filter sources that are of another way. What comes in by a VRF's device is the VRF's.
+ * A route is another way than the peer's datagrams take. The next router may filter sources
+ * that are not of this way. Datagrams of a VRF come in by the VRF's device.
  */
 static bool leads_elsewhere(const struct dst_entry *dst, const struct omerta_path *path)
 {

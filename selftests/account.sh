@@ -78,7 +78,7 @@ TESTS=(
 	test_poll_forged test_poll_mixed test_poll_junk
 )
 
-# Some of each kind
+# A choice of each kind
 [[ ${FORM:-} != short ]] ||
 	TESTS=(test_pinned_long test_pinned_stream test_poll_long test_poll_batches test_poll_pings)
 

@@ -386,7 +386,7 @@ test_source_of_route_v6() {
 	no_drops b
 }
 
-# What a sends from the address that b sent to gets lost, so a comes to use another.
+# Records get lost that a sends from the address that b sent to, so a comes to use another.
 test_source_of_silence() {
 	make_both
 	on a ip addr add 192.0.2.5/24 dev to_b

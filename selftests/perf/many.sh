@@ -103,7 +103,7 @@ value() {
 	echo "$1-$PEERS $2 ${UNIT[$1]} $3"
 }
 
-# What the kernel holds. Free pages do not tell: each CPU keeps some back.
+# Memory that the kernel holds. Free pages do not tell: each CPU keeps some back.
 kernel_kb() {
 	echo 3 >/proc/sys/vm/drop_caches
 	awk '/^(SUnreclaim|Percpu|VmallocUsed):/ { n += $2 } END { print n }' /proc/meminfo

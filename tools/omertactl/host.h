@@ -37,7 +37,7 @@ int om_host_set_queue(const char *ifname, struct om_err *err);
 /* Those of a device's default routes: of a table that leads into no other device */
 int om_host_find_rules(const char *ifname, uint32_t mark,
 		       struct om_host_rules *rules, struct om_err *err);
-/* Those that are there; the rest is tried after an error, too. */
+/* Remove those that are there. After an error the rest is tried, too. */
 int om_host_drop_rules(const struct om_host_rules *rules, struct om_err *err);
 
 #endif

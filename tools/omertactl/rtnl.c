@@ -181,7 +181,7 @@ void om_rtnl_close(struct om_rtnl *r)
  * Batches
  */
 
-/* What libnl says, or r->rc */
+/* Returns a negative error of libnl, or r->rc. */
 static int send_batch(struct om_rtnl *r, struct om_err *err)
 {
 	struct iovec iov[BATCH];

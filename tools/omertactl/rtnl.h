@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a host's network has around one device: rtnetlink. */
+/* A host's network around one device: rtnetlink */
 #ifndef OM_RTNL_H
 #define OM_RTNL_H
 

@@ -58,7 +58,7 @@ static void host(void)
 	expect("up: no routes", HOST "Table = off\n" PEER "AllowedIPs = ::/0\n", UP);
 }
 
-/* What is refused leaves no device, and no rule. */
+/* A refusal leaves no device, and no rule. */
 static void refusals(void)
 {
 	static const struct {
