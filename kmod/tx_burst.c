@@ -9,6 +9,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
+#include <net/dst_metadata.h>
 
 #include "compat.h"
 
@@ -167,6 +168,17 @@ static void layout_len(struct omerta_layout *l, u32 len, u32 mtu, u8 class)
 			     class);
 }
 
+/*
+ * How long a packet of its route may be, padding and others in its record included, as far
+ * as is known. A route may take less than the device does.
+ */
+static u32 mtu_of(const struct omerta_peer *peer, const struct sk_buff *skb)
+{
+	u32 mtu = omerta_peer_mtu(peer);
+
+	return skb && skb_valid_dst(skb) ? min(mtu, dst_mtu(skb_dst(skb))) : mtu;
+}
+
 static void layout_packet(struct omerta_layout *l,
 			  const struct omerta_tx_burst *burst, u32 mtu,
 			  u8 class, unsigned int i)
@@ -180,7 +192,7 @@ static void lay_out(struct omerta_tx_burst *burst,
 		    const struct omerta_peer *peer)
 {
 	u32 left = burst->inner.n - burst->first, i;
-	u32 mtu = omerta_peer_mtu(peer);
+	u32 mtu = mtu_of(peer, burst->inner.skb);
 	u8 class = peer->tun->class;
 
 	layout_packet(&burst->layout, burst, mtu, class, 0);
@@ -293,26 +305,29 @@ static bool whole(const struct sk_buff *skb)
 
 /*
  * Take as many packets as fit the next record; returns the length of its
- * plaintext. A packet that has no other to go with is no batch.
+ * plaintext, with padding. A packet that has no other to go with is no batch.
  */
-static u32 fill_record(const struct omerta_tunnel *tun,
-		       struct sk_buff *const *skb, unsigned int n, u32 mtu,
+static u32 fill_record(const struct omerta_peer *peer,
+		       struct sk_buff *const *skb, unsigned int n,
 		       unsigned int *taken)
 {
-	u32 len = skb[0]->len;
-	u32 batch = omerta_batch_with(0, len);
+	u32 mtu = mtu_of(peer, skb[0]), len = skb[0]->len;
+	u32 batch = omerta_batch_with(0, len), next = mtu;
 	unsigned int i;
 
-	if (!READ_ONCE(tun->batch) || !whole(skb[0]))
+	if (!READ_ONCE(peer->tun->batch) || !whole(skb[0]))
 		n = 1;
 	for (i = 1; i < n; i++) {
+		if (skb_dst(skb[i]) != skb_dst(skb[i - 1]))
+			next = min(mtu, mtu_of(peer, skb[i]));
 		batch = omerta_batch_with(batch, skb[i]->len);
-		if (batch > mtu || !whole(skb[i]))
+		if (batch > next || !whole(skb[i]))
 			break;
+		mtu = next;
 		len = batch;
 	}
 	*taken = i;
-	return len;
+	return omerta_record_pad(len, mtu, peer->tun->class);
 }
 
 /* Take as many packets as a burst can carry. */
@@ -320,17 +335,15 @@ static void lay_out_bunch(struct omerta_tx_burst *burst,
 			  const struct omerta_peer *peer,
 			  struct sk_buff *const *skb, unsigned int n)
 {
-	const struct omerta_tunnel *tun = peer->tun;
-	u32 mtu = omerta_peer_mtu(peer), total = 0;
 	unsigned int taken;
+	u32 total = 0;
 
 	while (burst->n < OMERTA_TX_BURST_MAX && burst->n_skbs < n) {
-		u32 len = fill_record(tun, skb + burst->n_skbs,
-				      n - burst->n_skbs, mtu, &taken);
+		u32 len = fill_record(peer, skb + burst->n_skbs,
+				      n - burst->n_skbs, &taken);
 		struct omerta_layout l;
 
-		omerta_record_layout(&l, omerta_record_pad(len, mtu, tun->class),
-				     tun->class);
+		omerta_record_layout(&l, len, peer->tun->class);
 		if (!burst->n)
 			burst->layout = l;
 		total += l.wire_len;

@@ -162,6 +162,79 @@ test_bunches() {
 	no_drops b
 }
 
+# longest COMMAND...: bytes of UDP payload of a's longest datagram to b meanwhile
+longest() {
+	local records capture
+
+	records=$(peer_stat a b tx-records)
+	bg b tcpdump --immediate-mode -lnqi to_a udp and src 192.0.2.1 2>"$DIR/err" >"$DIR/seen"
+	capture=$!
+	await grep -q listening "$DIR/err"
+	"$@" >/dev/null || return
+	# Those in the device's queue are no records yet.
+	await is 0 backlog
+	await seen_all "$records"
+	kill "$capture"
+	wait "$capture" || :
+	sed 's/.*length //' "$DIR/seen" | sort -n | tail -n 1
+}
+
+seen_all() {
+	(($(grep -c length "$DIR/seen") == $(peer_stat a b tx-records) - $1))
+}
+
+# one_ping ADDRESS LENGTH
+one_ping() {
+	on a ping -c 1 -W "$WAIT" -s $(($2 - ${OVERHEAD:-28})) "$1"
+}
+
+# together ADDRESS: 500 small packets that wait together
+together() {
+	hold
+	on a python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
+for i in range(500):
+    s.sendto(bytes(40), (sys.argv[1], 9))' "$1"
+	let_go
+}
+
+# A route that takes less than the device bounds padding and batches.
+route_mtu() {
+	local to=$1 padded batch
+
+	pings a "$to"
+	padded=$(longest one_ping "$to" 1299)
+	batch=$(longest together "$to")
+	on a ip link set omr0 mtu 1299
+	less_than "$padded" longest one_ping "$to" 1299
+	padded=$(longest one_ping "$to" 1299)
+	less_than "$batch" longest together "$to"
+	batch=$(longest together "$to")
+	on a ip link set omr0 mtu 1388
+	on a ip route replace "$to" dev omr0 mtu 1299
+	is "$padded" longest one_ping "$to" 1299
+	is "$batch" longest together "$to"
+	on a ip route del "$to" dev omr0
+}
+
+test_route_mtu() {
+	make_both
+	# Each datagram on its own
+	on a ethtool -K to_b tx-udp-segmentation off
+	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	on a tee /sys/class/net/omr0/queues/tx-0/byte_queue_limits/limit_max <<<100000
+	on b iptables -A INPUT -p udp --dport 9 -j DROP
+	on b ip6tables -A INPUT -p udp --dport 9 -j DROP
+	route_mtu 10.9.0.2
+	OVERHEAD=48 route_mtu fd09::2
+	# Less than any IPv6 route
+	on a ip route replace 10.9.0.2 dev omr0 mtu 600
+	less_than 700 longest together 10.9.0.2
+	no_drops a
+}
+
 # A packet with a link layer's padding, forwarded say, does not spoil a batch.
 test_padded_packets() {
 	local to
@@ -506,7 +579,7 @@ test_fq_codel() {
 
 TESTS=(
 	test_fq_codel test_full_queue test_pings_beside_bulk test_held_back
-	test_waiting_for_keys test_bunches test_padded_packets test_mixed_bunches test_quick_sender
+	test_waiting_for_keys test_bunches test_route_mtu test_padded_packets test_mixed_bunches test_quick_sender
 	test_released test_starved_helper test_starved_workers
 	test_starved_napi
 )
