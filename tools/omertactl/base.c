@@ -65,7 +65,7 @@ void *om_list_add(struct om_list *list, size_t size)
 	char *item;
 
 	if (list->n == list->alloc) {
-		size_t alloc = list->alloc ? list->alloc * 2 : 8;
+		size_t alloc = list->alloc ? list->alloc * 2 : 2;
 		void *v = reallocarray(list->v, alloc, size);
 
 		if (!v) {

@@ -347,6 +347,8 @@ void om_config_free(struct om_config *conf)
 {
 	om_config_forget(conf);
 	om_list_free(&conf->host.addresses);
+	for (size_t i = 0; i < conf->peer_conf.n; i++)
+		free(OM_AT(&conf->peer_conf, struct om_peer_conf, i)->endpoint);
 	om_list_free(&conf->peer_conf);
 	om_peers_free(&conf->peers);
 }

@@ -23,7 +23,7 @@ struct om_host_conf {
 struct om_peer_conf {
 	uint8_t *psk;
 	enum om_kem_policy kem;
-	char endpoint[OM_ENDPOINT_TEXT];	/* as it stands there, or "" */
+	char *endpoint;			/* as it stands there, or NULL */
 	unsigned int line;			/* of the section */
 };
 

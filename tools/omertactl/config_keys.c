@@ -5,10 +5,12 @@
 #include "quote.h"
 #include "value.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -95,7 +97,10 @@ static int set_endpoint(struct om_parser *p, const char *value)
 {
 	struct om_peer_conf *c = peer_conf(p);
 
-	snprintf(c->endpoint, sizeof(c->endpoint), "%s", value);
+	free(c->endpoint);
+	c->endpoint = strdup(value);
+	if (!c->endpoint)
+		return om_err_sys(p->err, ENOMEM, "Endpoint");
 	if (p->flags & OM_CONFIG_NO_NAMES)
 		return om_endpoint_check(value, om_parser_peer(p), p->err);
 	return om_endpoint_parse(value, om_parser_peer(p), p->err);

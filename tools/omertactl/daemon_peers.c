@@ -597,7 +597,7 @@ void om_peers_ask(struct om_daemon *d, struct om_agent_peer *peer, uint64_t now)
 {
 	const struct om_peer_conf *c = conf_of(d, peer->hs.public);
 
-	if (!c || !*c->endpoint || (peer->asked_at && now - peer->asked_at < LOOK_UP_MS))
+	if (!c || !c->endpoint || (peer->asked_at && now - peer->asked_at < LOOK_UP_MS))
 		return;
 	peer->asked_at = now;
 	om_resolver_ask(&d->resolver, peer->id, c->endpoint);
@@ -637,7 +637,7 @@ void om_peers_resolved(struct om_daemon *d)
 			continue;
 		/* The file may be another since it was asked. */
 		c = conf_of(d, peer->hs.public);
-		if (c && !strcmp(c->endpoint, a.endpoint))
+		if (c && c->endpoint && !strcmp(c->endpoint, a.endpoint))
 			move_peer(d, peer, &a.peer);
 	}
 }
