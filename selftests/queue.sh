@@ -171,7 +171,7 @@ longest() {
 	capture=$!
 	await grep -q listening "$DIR/err"
 	"$@" >/dev/null || return
-	# Those in the device's queue are no records yet.
+	# Packets in the device's queue are no records yet.
 	await is 0 backlog
 	await seen_all "$records"
 	kill "$capture"
