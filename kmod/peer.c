@@ -423,6 +423,8 @@ void omerta_peer_reap(struct omerta_tunnel *tun, bool wait)
 /**
  * omerta_peer_reap_work() - work that finishes the removal of peers
  * @work: the device's
+ *
+ * Context: process context; takes the device's lock.
  */
 void omerta_peer_reap_work(struct work_struct *work)
 {

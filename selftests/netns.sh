@@ -386,6 +386,21 @@ test_source_of_route_v6() {
 	no_drops b
 }
 
+# A VRF's device counts as the way that the route takes.
+test_source_in_vrf() {
+	make_both
+	on a ip link add red type vrf table 10 || { echo "SKIP no VRF"; exit 4; }
+	on a ip link set red up
+	on a ip link set to_b master red
+	on a ip addr add 192.0.2.5/24 dev to_b
+	on a ip rule add fwmark 7 table 10
+	on a omertactl link set omr0 fwmark 7
+	on a sysctl -qw net.ipv4.udp_l3mdev_accept=1
+	on b omertactl peer set omr0 peer a endpoint 192.0.2.5:51900
+	pings b 10.9.0.1
+	is 192.0.2.5:51900 peer_endpoint b a
+}
+
 # Records get lost that a sends from the address that b sent to, so a comes to use another.
 test_source_of_silence() {
 	make_both
@@ -662,7 +677,8 @@ TESTS=(
 	test_large_mtu_512 test_large_mtu_512_percpu test_large_mtu_4096 test_mtu_refused
 	test_order_out test_order_in test_counters test_super_packets test_udp_segments
 	test_capture test_ecn test_roaming_v4 test_roaming_v6
-	test_source_of_route_v4 test_source_of_route_v6 test_source_of_silence test_source_filter
+	test_source_of_route_v4 test_source_of_route_v6 test_source_of_silence
+	test_source_in_vrf test_source_filter
 	test_several_peers test_loop test_fwmark test_port_rules_v4 test_port_rules_v6
 	test_tunnel_in_tunnel test_mutual_tunnels
 )

@@ -226,7 +226,7 @@ static bool is_torn(FILE *f, const char line[LINE])
 }
 
 /*
- * Nobody relied on a write that a crash cut short. Any other fault must not be
+ * A crash cuts off the last write, on which nobody relied yet. Any other fault must not be
  * made good by forgetting.
  */
 static int load(struct om_times *t, FILE *f, struct om_err *err)
