@@ -382,46 +382,11 @@ static inline int omerta_genl_register(struct genl_family *family)
 #define omerta_ip6_dst_lookup_flow	ip6_dst_lookup_flow
 #endif
 
-/* For kernels where udp_tunnel6_dst_lookup() takes no key and no cache. */
-static inline struct dst_entry *
-omerta_dst_lookup6(struct sk_buff *skb, struct net_device *dev,
-		   struct net *net, struct sock *sk, int oif,
-		   struct in6_addr *saddr, const struct ip_tunnel_key *key,
-		   __be16 sport, __be16 dport, u8 dsfield,
-		   struct dst_cache *cache)
-{
-	struct flowi6 fl6 = {
-		.flowi6_mark = skb->mark,
-		.flowi6_proto = IPPROTO_UDP,
-		.flowi6_oif = oif,
-		.flowlabel = ip6_make_flowinfo(dsfield, key->label),
-		.daddr = key->u.ipv6.dst,
-		.saddr = key->u.ipv6.src,
-		.fl6_dport = dport,
-		.fl6_sport = sport,
-	};
-	struct dst_entry *dst = dst_cache_get_ip6(cache, saddr);
-
-	if (dst)
-		return dst;
-	dst = omerta_ip6_dst_lookup_flow(net, sk, &fl6, NULL);
-	if (IS_ERR(dst))
-		return ERR_PTR(-ENETUNREACH);
-	if (dst->dev == dev) {
-		dst_release(dst);
-		return ERR_PTR(-ELOOP);
-	}
-	dst_cache_set_ip6(cache, dst, &fl6.saddr);
-	*saddr = fl6.saddr;
-	return dst;
-}
-
 /*
  * udp_tunnel_xmit_skb() and its IPv6 sister got their flags in 6.17; the latter
- * returned an int long before. udp_tunnel6_dst_lookup() took the struct socket
- * before 7.2, and other things before 6.8. The type of the function chooses
- * among helpers, which get it as a pointer; a helper of the wrong type is
- * compiled, but not called.
+ * returned an int long before. The type of the function chooses among helpers,
+ * which get it as a pointer; a helper of the wrong type is compiled, but not
+ * called.
  */
 #define OMERTA_XMIT4_ARGS						\
 	struct rtable *, struct sock *, struct sk_buff *, __be32, __be32, \
@@ -430,11 +395,6 @@ omerta_dst_lookup6(struct sk_buff *skb, struct net_device *dev,
 	struct dst_entry *, struct sock *, struct sk_buff *,		\
 	struct net_device *, addr, addr, __u8, __u8, __be32, __be16,	\
 	__be16, bool
-#define OMERTA_LOOKUP6_ARGS(socket_type)				\
-	struct sk_buff *, struct net_device *, struct net *,		\
-	socket_type *, int, struct in6_addr *,				\
-	const struct ip_tunnel_key *, __be16, __be16, u8,		\
-	struct dst_cache *
 
 typedef void (*omerta_xmit4_old)(OMERTA_XMIT4_ARGS);
 typedef void (*omerta_xmit4_new)(OMERTA_XMIT4_ARGS, u16);
@@ -442,15 +402,6 @@ typedef int (*omerta_xmit6_int)(OMERTA_XMIT6_ARGS(struct in6_addr *));
 typedef void (*omerta_xmit6_old)(OMERTA_XMIT6_ARGS(const struct in6_addr *));
 typedef void (*omerta_xmit6_new)(OMERTA_XMIT6_ARGS(const struct in6_addr *),
 				 u16);
-typedef struct dst_entry *
-(*omerta_lookup6_info)(struct sk_buff *, struct net_device *, struct net *,
-		       struct socket *, struct in6_addr *,
-		       const struct ip_tunnel_info *, u8, bool);
-typedef struct dst_entry *
-(*omerta_lookup6_old)(OMERTA_LOOKUP6_ARGS(struct socket));
-typedef struct dst_entry *
-(*omerta_lookup6_new)(OMERTA_LOOKUP6_ARGS(struct sock));
-
 static inline void
 omerta_call_xmit4_old(void *fn, struct rtable *rt, struct sock *sk,
 		      struct sk_buff *skb, __be32 src, __be32 dst, u8 tos,
@@ -509,40 +460,6 @@ omerta_call_xmit6_new(void *fn, struct dst_entry *dst, struct sock *sk,
 			       label, sport, dport, nocheck, flags);
 }
 
-static inline struct dst_entry *
-omerta_call_lookup6_info(void *fn, struct sk_buff *skb, struct net_device *dev,
-			 struct net *net, struct sock *sk, int oif,
-			 struct in6_addr *saddr,
-			 const struct ip_tunnel_key *key, __be16 sport,
-			 __be16 dport, u8 dsfield, struct dst_cache *cache)
-{
-	return omerta_dst_lookup6(skb, dev, net, sk, oif, saddr, key, sport,
-				  dport, dsfield, cache);
-}
-
-static inline struct dst_entry *
-omerta_call_lookup6_old(void *fn, struct sk_buff *skb, struct net_device *dev,
-			struct net *net, struct sock *sk, int oif,
-			struct in6_addr *saddr,
-			const struct ip_tunnel_key *key, __be16 sport,
-			__be16 dport, u8 dsfield, struct dst_cache *cache)
-{
-	return ((omerta_lookup6_old)fn)(skb, dev, net, sk->sk_socket, oif,
-					saddr, key, sport, dport, dsfield,
-					cache);
-}
-
-static inline struct dst_entry *
-omerta_call_lookup6_new(void *fn, struct sk_buff *skb, struct net_device *dev,
-			struct net *net, struct sock *sk, int oif,
-			struct in6_addr *saddr,
-			const struct ip_tunnel_key *key, __be16 sport,
-			__be16 dport, u8 dsfield, struct dst_cache *cache)
-{
-	return ((omerta_lookup6_new)fn)(skb, dev, net, sk, oif, saddr, key,
-					sport, dport, dsfield, cache);
-}
-
 #define udp_tunnel_xmit_skb(...)					\
 	_Generic(&(udp_tunnel_xmit_skb),				\
 		 omerta_xmit4_new: omerta_call_xmit4_new,		\
@@ -554,12 +471,6 @@ omerta_call_lookup6_new(void *fn, struct sk_buff *skb, struct net_device *dev,
 		 omerta_xmit6_old: omerta_call_xmit6_old,		\
 		 omerta_xmit6_int: omerta_call_xmit6_int)		\
 		(udp_tunnel6_xmit_skb, __VA_ARGS__)
-#define udp_tunnel6_dst_lookup(...)					\
-	_Generic(&(udp_tunnel6_dst_lookup),				\
-		 omerta_lookup6_new: omerta_call_lookup6_new,		\
-		 omerta_lookup6_old: omerta_call_lookup6_old,		\
-		 omerta_lookup6_info: omerta_call_lookup6_info)		\
-		(udp_tunnel6_dst_lookup, __VA_ARGS__)
 
 #endif /* __KERNEL__ */
 

@@ -16,6 +16,8 @@
 #include "record.h"
 #include "tenant.h"
 
+/* Records may have been on their way for so long. */
+#define HOLD_TIME	NSEC_PER_SEC
 /* A grace period takes about this long. */
 #define REAP_DELAY	DIV_ROUND_UP(HZ, 50)
 /* The most that may wait for that */
@@ -554,24 +556,32 @@ struct omerta_peer *omerta_peer_by_endpoint(struct omerta_tunnel *tun,
 }
 
 static void set_endpoint(struct omerta_peer *peer,
-			 const struct omerta_endpoint *endpoint, bool tell)
+			 const struct omerta_endpoint *endpoint, bool by_record)
 {
-	bool moved;
+	bool moved, tell = false;
+	u64 now;
 
 	/* Changed by few and seldom: look before taking the lock. */
 	if (data_race(omerta_endpoint_equal(&peer->endpoint, endpoint)))
 		return;
+	now = ktime_get_coarse_boottime_ns();
 	spin_lock_bh(&peer->endpoint_lock);
 	moved = !omerta_endpoint_remote_equal(&peer->endpoint, endpoint);
+	if (moved && by_record && now < peer->held_until)
+		goto out;
+	if (moved) {
+		peer->held_until = by_record || !peer->endpoint.family ? 0 : now + HOLD_TIME;
+		tell = by_record;
+		WRITE_ONCE(peer->moved, tell);
+	}
 	peer->endpoint = *endpoint;
 	dst_cache_reset(&peer->cache);
 	peer->told_mtu = 0;
-	if (moved) {
+	if (moved)
 		rehash(peer);
-		WRITE_ONCE(peer->moved, tell);
-	}
+out:
 	spin_unlock_bh(&peer->endpoint_lock);
-	if (moved && tell)
+	if (tell)
 		omerta_peer_due(peer, jiffies);
 }
 
@@ -579,6 +589,8 @@ static void set_endpoint(struct omerta_peer *peer,
  * omerta_peer_set_endpoint() - say where a peer is
  * @peer: the peer
  * @endpoint: where it is
+ *
+ * For a second records from elsewhere do not change that, as they may have been on their way.
  *
  * Context: any but hard interrupt.
  */

@@ -29,64 +29,89 @@ static bool leads_elsewhere(const struct dst_entry *dst, const struct omerta_pat
 	       path->to.src_if != l3mdev_master_ifindex_rcu(dev);
 }
 
-static struct dst_entry *route4(struct omerta_tunnel *tun, struct sk_buff *skb,
-				struct sock *sk, struct omerta_path *path,
+/*
+ * Not udp_tunnel_dst_lookup(), which refuses a route into the device itself: another peer may
+ * be there.
+ */
+static struct dst_entry *lookup4(struct net *net, u32 mark, struct omerta_path *path,
+				 __be32 src)
+{
+	struct flowi4 fl4 = {
+		.flowi4_mark = mark,
+		.flowi4_proto = IPPROTO_UDP,
+		.daddr = path->to.addr4,
+		.saddr = src,
+		.fl4_sport = path->sport,
+		.fl4_dport = path->to.port,
+	};
+	struct rtable *rt = ip_route_output_key(net, &fl4);
+
+	if (IS_ERR(rt))
+		return ERR_PTR(-ENETUNREACH);
+	path->to.src4 = fl4.saddr;
+	return &rt->dst;
+}
+
+static struct dst_entry *route4(struct sock *sk, u32 mark, struct omerta_path *path,
 				struct dst_cache *cache)
 {
-	struct ip_tunnel_key key = {
-		.u.ipv4.dst = path->to.addr4,
-		.u.ipv4.src = path->to.src4,
-	};
-	struct dst_cache none = {};
+	struct net *net = sock_net(sk);
+	__be32 src = path->to.src4;
+	struct dst_entry *dst;
 	struct rtable *rt;
 
 	rt = dst_cache_get_ip4(cache, &path->to.src4);
 	if (rt)
 		return &rt->dst;
-	rt = udp_tunnel_dst_lookup(skb, tun->dev, sock_net(sk), 0,
-				   &path->to.src4, &key, path->sport,
-				   path->to.port, 0, &none);
+	dst = lookup4(net, mark, path, src);
 	/* Our address of old may be gone. */
-	if (key.u.ipv4.src && (rt == ERR_PTR(-ENETUNREACH) ||
-			       (!IS_ERR(rt) && leads_elsewhere(&rt->dst, path)))) {
-		if (!IS_ERR(rt))
-			ip_rt_put(rt);
-		key.u.ipv4.src = 0;
-		rt = udp_tunnel_dst_lookup(skb, tun->dev, sock_net(sk), 0,
-					   &path->to.src4, &key, path->sport,
-					   path->to.port, 0, &none);
+	if (src && (IS_ERR(dst) || leads_elsewhere(dst, path))) {
+		if (!IS_ERR(dst))
+			dst_release(dst);
+		dst = lookup4(net, mark, path, 0);
 	}
-	if (IS_ERR(rt))
-		return ERR_CAST(rt);
-	dst_cache_set_ip4(cache, &rt->dst, path->to.src4);
-	return &rt->dst;
+	if (!IS_ERR(dst))
+		dst_cache_set_ip4(cache, dst, path->to.src4);
+	return dst;
 }
 
-static struct dst_entry *route6(struct omerta_tunnel *tun, struct sk_buff *skb,
-				struct sock *sk, struct omerta_path *path,
+/* As lookup4(). */
+static struct dst_entry *lookup6(struct sock *sk, u32 mark, struct omerta_path *path,
+				 const struct in6_addr *src)
+{
+	struct flowi6 fl6 = {
+		.flowi6_oif = path->to.scope,
+		.flowi6_mark = mark,
+		.flowi6_proto = IPPROTO_UDP,
+		.daddr = path->to.addr6,
+		.saddr = *src,
+		.fl6_sport = path->sport,
+		.fl6_dport = path->to.port,
+	};
+	struct dst_entry *dst = omerta_ip6_dst_lookup_flow(sock_net(sk), sk, &fl6, NULL);
+
+	if (IS_ERR(dst))
+		return ERR_PTR(-ENETUNREACH);
+	path->to.src6 = fl6.saddr;
+	return dst;
+}
+
+static struct dst_entry *route6(struct sock *sk, u32 mark, struct omerta_path *path,
 				struct dst_cache *cache)
 {
-	struct ip_tunnel_key key = { .u.ipv6.dst = path->to.addr6 };
-	struct net *net = sock_net(sk);
-	struct dst_cache none = {};
+	struct in6_addr src = in6addr_any;
 	struct dst_entry *dst;
 
 	dst = dst_cache_get_ip6(cache, &path->to.src6);
 	if (dst)
 		return dst;
 	/* Unlike IPv4's, this look-up takes any source for ours. */
-	if (ipv6_chk_addr(net, &path->to.src6, NULL, 0))
-		key.u.ipv6.src = path->to.src6;
-	dst = udp_tunnel6_dst_lookup(skb, tun->dev, net, sk, path->to.scope,
-				     &path->to.src6, &key, path->sport,
-				     path->to.port, 0, &none);
-	if (!ipv6_addr_any(&key.u.ipv6.src) && !IS_ERR(dst) &&
-	    leads_elsewhere(dst, path)) {
+	if (ipv6_chk_addr(sock_net(sk), &path->to.src6, NULL, 0))
+		src = path->to.src6;
+	dst = lookup6(sk, mark, path, &src);
+	if (!ipv6_addr_any(&src) && !IS_ERR(dst) && leads_elsewhere(dst, path)) {
 		dst_release(dst);
-		key.u.ipv6.src = in6addr_any;
-		dst = udp_tunnel6_dst_lookup(skb, tun->dev, net, sk, path->to.scope,
-					     &path->to.src6, &key, path->sport,
-					     path->to.port, 0, &none);
+		dst = lookup6(sk, mark, path, &in6addr_any);
 	}
 	if (!IS_ERR(dst))
 		dst_cache_set_ip6(cache, dst, &path->to.src6);
@@ -112,8 +137,8 @@ static struct sock *find_way(struct omerta_tunnel *tun, struct sk_buff *skb,
 	path->sport = inet_sk(sk)->inet_sport;
 	skb->mark = READ_ONCE(tun->fwmark);
 	path->dst = path->family == OMERTA_V4 ?
-		route4(tun, skb, sk, path, cache) :
-		route6(tun, skb, sk, path, cache);
+		route4(sk, skb->mark, path, cache) :
+		route6(sk, skb->mark, path, cache);
 	return IS_ERR(path->dst) ? ERR_CAST(path->dst) : sk;
 }
 
@@ -131,9 +156,10 @@ bool omerta_udp_nested(const struct omerta_tunnel *tun,
 }
 
 /*
- * Whether a route leads into the device itself, be it through other tunnels of
- * its kind. Those are judged by the routes they have: in a circle of tunnels
- * the last to look for its route finds the circle closed.
+ * Return true if a datagram would come back to be sent to the same place again, be it
+ * through other peers, or other tunnels of the kind, or if nobody takes it. Those are judged
+ * by the routes they have: in a circle the last to look for its route finds the circle
+ * closed.
  */
 static bool leads_back(const struct omerta_tunnel *tun,
 		       const struct omerta_path *path)
@@ -142,14 +168,14 @@ static bool leads_back(const struct omerta_tunnel *tun,
 	struct omerta_endpoint to = path->to;
 	struct omerta_peer *peer;
 	struct net_device *dev;
-	bool back;
+	bool back = false, own;
 	int i;
 
 	for (i = 0; i < MAX_NESTING; i++) {
 		/* A route that ends leads to another device from one moment to the next. */
 		dev = dst_dev(dst);
-		back = dev == tun->dev;
-		if (back || dev->netdev_ops != tun->dev->netdev_ops)
+		own = dev == tun->dev;
+		if (dev->netdev_ops != tun->dev->netdev_ops)
 			goto out;
 		peer = omerta_peer_by_addr(netdev_priv(dev),
 					   to.family == AF_INET6,
@@ -158,13 +184,14 @@ static bool leads_back(const struct omerta_tunnel *tun,
 					   (void *)&to.addr4);
 		dst_release(dst);
 		if (!peer)
-			return false;
+			return own;
 		spin_lock_bh(&peer->endpoint_lock);
 		to = peer->endpoint;
 		dst = dst_cache_get(&peer->cache);
 		spin_unlock_bh(&peer->endpoint_lock);
-		if (!dst)
-			return false;
+		back = own && omerta_endpoint_remote_equal(&to, &path->to);
+		if (back || !dst)
+			goto out;
 	}
 	back = true;
 out:
@@ -447,8 +474,11 @@ void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 	skb->ignore_df = !path->df;
 	if (size)
 		set_gso(skb, size, n);
-	/* For seconds perhaps, and the queue is also that of other peers. */
-	if (unlikely(!next_hop_known(path)))
+	/*
+	 * For seconds perhaps, and the queue is also that of other peers; or in a queue that
+	 * may be our own, which would wait for it.
+	 */
+	if (unlikely(omerta_udp_nested(tun, path) || !next_hop_known(path)))
 		skb_orphan(skb);
 	if (path->family == OMERTA_V4)
 		udp_tunnel_xmit_skb(dst_rtable(path->dst), sk, skb, to->src4,

@@ -231,6 +231,9 @@ test_refusals() {
 	[[ $(tell a send 192.0.2.2 51900 "$MAGIC") != ok ]]
 	[[ $(tell a send 224.0.0.1 51900 "${MAGIC}20") == 'EINVAL endpoint-addr must be '* ]]
 	[[ $(tell a send 203.0.113.1 51900 "${MAGIC}20") == 'ENETUNREACH there is no route '* ]]
+	# To where no peer is, and to a peer that is behind itself
+	[[ $(tell a send 10.9.0.77 51900 "${MAGIC}20") == 'ELOOP the route '* ]]
+	on a omertactl peer set omr0 peer b endpoint 10.9.0.2:51900
 	[[ $(tell a send 10.9.0.2 51900 "${MAGIC}20") == 'ELOOP the route '* ]]
 	on a ip link set omr0 down
 	[[ $(tell a send 192.0.2.2 51900 "${MAGIC}20") == 'ENETDOWN the device is down'* ]]

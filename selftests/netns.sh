@@ -341,6 +341,31 @@ test_roaming_v6() {
 	is 192.0.2.1:51900 peer_endpoint b a
 }
 
+# What the administrator has set is not undone by a record that was on its way, but by one
+# that is sent later.
+test_endpoint_held() {
+	make_both
+	pings a 10.9.0.2
+	on b tc qdisc add dev to_a root netem delay 600ms
+	records=$(peer_stat a b rx-records)
+	on b bash -c 'echo >/dev/udp/10.9.0.1/9'
+	await waits_on_link
+	on a omertactl peer set omr0 peer b endpoint 192.0.2.77:51900
+	await more_than "$records" peer_stat a b rx-records
+	is 192.0.2.77:51900 peer_endpoint a b
+	await answers b 10.9.0.1
+	is 192.0.2.2:51900 peer_endpoint a b
+}
+
+# Whether a datagram is on its way from b
+waits_on_link() {
+	on b tc -s qdisc show dev to_a | grep -q 'backlog [1-9]'
+}
+
+answers() {
+	on "$1" ping -c 1 -W 1 "$2"
+}
+
 # b has an address behind two links, and takes no source from the wrong one.
 two_links() {
 	local ns
@@ -548,6 +573,70 @@ test_tunnel_in_tunnel() {
 	udp a 10.10.0.2
 }
 
+# A peer of the same device, whose datagrams another peer of it carries.
+make_onion() {
+	local rx=$DIR/onion-ba tx=$DIR/onion-ab
+
+	make_secret "$rx"
+	make_secret "$tx"
+	on b omertactl link add omr1 listen-port 51901
+	on b ip link set omr1 addrgenmode none
+	on b ip addr add 10.10.0.2/24 dev omr1
+	on b ip addr add fd10::2/64 dev omr1 nodad
+	on b omertactl peer add omr1 id 1 name a allowed-ips 10.10.0.1/32,fd10::1/128
+	on b omertactl key add omr1 peer 1 local-id 109 remote-id 901 \
+		rx-key-file "$tx" tx-key-file "$rx"
+	on b ip link set omr1 up
+	on a ip addr add 10.10.0.1/24 dev omr0
+	on a ip addr add fd10::1/64 dev omr0 nodad
+	on a omertactl peer add omr0 id 9 name onion endpoint "$1" \
+		allowed-ips 10.10.0.2/32,fd10::2/128
+	on a omertactl key add omr0 peer 9 local-id 901 remote-id 109 \
+		rx-key-file "$rx" tx-key-file "$tx"
+	on b omertactl key activate omr1 peer 1 local-id 109
+	on a omertactl key activate omr0 peer 9 local-id 901
+}
+
+onion() {
+	make_both
+	make_onion "$1"
+	serve b
+	pings a 10.10.0.2
+	pings b -I 10.10.0.2 10.10.0.1
+	pings a -s 1400 fd10::2
+	copy a b 10.10.0.2 2000000
+	udp a 10.10.0.2
+	pings a 10.9.0.2
+	is 0 dev_stat a tx-drop-loop
+}
+
+test_onion_v4() {
+	onion 10.9.0.2:51901
+	# Into itself
+	on a omertactl peer set omr0 peer 9 endpoint 10.10.0.2:51901
+	no_ping a 10.10.0.2
+	is 1 dev_stat a tx-drop-loop
+	# To where no peer is
+	on a omertactl peer set omr0 peer 9 endpoint 10.9.0.77:51901
+	no_ping a 10.10.0.2
+	is 2 dev_stat a tx-drop-loop
+	# Each into the other. The last that looks for its route sees it.
+	on a omertactl peer set omr0 peer 9 endpoint 10.9.0.2:51901
+	on a omertactl peer set omr0 peer b endpoint 10.10.0.2:51900
+	no_ping a 10.10.0.2
+	no_ping a 10.9.0.2
+	more_than 3 dev_stat a tx-drop-loop
+	more_than 0 peer_stat a b tx-packets
+	less_than 1000 dev_stat a tx-drop-loop
+	on a omertactl peer set omr0 peer b endpoint 192.0.2.2:51900
+	pings a 10.9.0.2
+	pings a 10.10.0.2
+}
+
+test_onion_v6() {
+	onion "[fd09::2]:51901"
+}
+
 loops() {
 	echo $(($(DEV=omr0 dev_stat a tx-drop-loop) + $(DEV=omr1 dev_stat a tx-drop-loop)))
 }
@@ -677,10 +766,11 @@ TESTS=(
 	test_large_mtu_512 test_large_mtu_512_percpu test_large_mtu_4096 test_mtu_refused
 	test_order_out test_order_in test_counters test_super_packets test_udp_segments
 	test_capture test_ecn test_roaming_v4 test_roaming_v6
+	test_endpoint_held
 	test_source_of_route_v4 test_source_of_route_v6 test_source_of_silence
 	test_source_in_vrf test_source_filter
 	test_several_peers test_loop test_fwmark test_port_rules_v4 test_port_rules_v6
-	test_tunnel_in_tunnel test_mutual_tunnels
+	test_tunnel_in_tunnel test_mutual_tunnels test_onion_v4 test_onion_v6
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
