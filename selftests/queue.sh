@@ -172,7 +172,7 @@ longest() {
 		[[ ! $capture ]] || { kill "$capture"; wait "$capture" || :; }
 		: >"$DIR/err"
 		records=$(peer_stat a b tx-records)
-		bg b tcpdump --immediate-mode -lnqi to_a udp and src 192.0.2.1 \
+		bg b tcpdump --immediate-mode -s 128 -lnqi to_a udp and src 192.0.2.1 \
 			2>"$DIR/err" >"$DIR/seen"
 		capture=$!
 		await grep -q listening "$DIR/err"
