@@ -96,17 +96,17 @@ static void peer_forget_traffic(struct omerta_peer *peer)
 
 static void peer_kill_keys(struct omerta_peer *peer)
 {
-	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_VM_FORK, false);
+	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_VM_FORK, OMERTA_KEYS_ALL);
 }
 
 static void peer_kill_outlived(struct omerta_peer *peer)
 {
-	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_VM_FORK, true);
+	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_VM_FORK, OMERTA_KEYS_OUTLIVED);
 }
 
 static void peer_kill_keys_suspend(struct omerta_peer *peer)
 {
-	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_SUSPEND, false);
+	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_SUSPEND, OMERTA_KEYS_ALL);
 }
 
 /* Super-packets of no more packets than one burst has records. */

@@ -308,20 +308,32 @@ int omerta_keyring_delete(struct omerta_keyring *ring, u32 local_id,
 	return key ? 0 : -ENOENT;
 }
 
+static bool concerns(const struct omerta_key *key, enum omerta_keys_which which)
+{
+	switch (which) {
+	case OMERTA_KEYS_OUTLIVED:
+		return key->epoch != atomic_read(&omerta_keys_epoch);
+	case OMERTA_KEYS_AGREED:
+		return key->handshake;
+	default:
+		return true;
+	}
+}
+
 /**
  * omerta_keyring_kill() - let keys of a peer die
  * @ring: the peer's ring
  * @limit: why
- * @outlived: those of an earlier epoch, else all
+ * @which: which of them
  */
-void omerta_keyring_kill(struct omerta_keyring *ring,
-			 enum omerta_key_limit limit, bool outlived)
+void omerta_keyring_kill(struct omerta_keyring *ring, enum omerta_key_limit limit,
+			 enum omerta_keys_which which)
 {
 	struct omerta_key *key;
 
 	spin_lock_bh(&ring->lock);
 	list_for_each_entry(key, &ring->keys, list)
-		if (!outlived || key->epoch != atomic_read(&omerta_keys_epoch))
+		if (concerns(key, which))
 			omerta_key_die_of(key, limit);
 	spin_unlock_bh(&ring->lock);
 }

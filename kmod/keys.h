@@ -171,6 +171,18 @@ enum omerta_fresh {
 	OMERTA_FRESH_NEWEST,
 };
 
+/**
+ * enum omerta_keys_which - some of a peer's keys
+ * @OMERTA_KEYS_ALL: all of them
+ * @OMERTA_KEYS_OUTLIVED: those of an earlier epoch
+ * @OMERTA_KEYS_AGREED: those that come from a handshake
+ */
+enum omerta_keys_which {
+	OMERTA_KEYS_ALL,
+	OMERTA_KEYS_OUTLIVED,
+	OMERTA_KEYS_AGREED,
+};
+
 extern const struct rhashtable_params omerta_key_params;
 
 /**
@@ -197,8 +209,8 @@ int omerta_keyring_retire(struct omerta_keyring *ring, u32 local_id,
 			  struct netlink_ext_ack *extack);
 int omerta_keyring_delete(struct omerta_keyring *ring, u32 local_id,
 			  struct netlink_ext_ack *extack);
-void omerta_keyring_kill(struct omerta_keyring *ring,
-			 enum omerta_key_limit limit, bool outlived);
+void omerta_keyring_kill(struct omerta_keyring *ring, enum omerta_key_limit limit,
+			 enum omerta_keys_which which);
 void omerta_keyring_clear(struct omerta_keyring *ring);
 u64 omerta_keyring_expire(struct omerta_keyring *ring);
 bool omerta_keyring_has_sent(struct omerta_keyring *ring, u32 remote_id, u64 counter);

@@ -8,6 +8,24 @@
 #include "netlink_util.h"
 #include "udp.h"
 
+/* Keys that were agreed on as somebody else end, whoever the agent was. */
+static void take_identity(struct omerta_tunnel *tun, const u8 *public_key)
+{
+	u8 *identity = tun->control.identity;
+	struct omerta_peer *peer;
+	unsigned long id;
+
+	lockdep_assert_held(&tun->lock);
+
+	if (!memcmp(identity, public_key, OMERTA_KEY_LEN))
+		return;
+	if (memchr_inv(identity, 0, OMERTA_KEY_LEN))
+		xa_for_each(&tun->peers, id, peer)
+			omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_IDENTITY,
+					    OMERTA_KEYS_AGREED);
+	memcpy(identity, public_key, OMERTA_KEY_LEN);
+}
+
 int omerta_nl_control_bind_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *key = info->attrs[OMERTA_A_CONTROL_PUBLIC_KEY];
@@ -22,6 +40,8 @@ int omerta_nl_control_bind_doit(struct sk_buff *skb, struct genl_info *info)
 				  key ? nla_data(key) : NULL,
 				  info->attrs[OMERTA_A_CONTROL_ALL_TYPES],
 				  info->extack);
+	if (!err && key)
+		take_identity(ref.tun, nla_data(key));
 	omerta_nl_tunnel_put(&ref);
 	return err;
 }

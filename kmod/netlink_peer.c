@@ -196,6 +196,17 @@ static void apply_prefixes(struct omerta_peer *peer,
 	omerta_allowedips_drop_aside(t, &aside);
 }
 
+/* Keys with somebody else end, those that were installed by hand as well. */
+static void apply_public_key(struct omerta_peer *peer, const struct nlattr *key)
+{
+	bool other = memchr_inv(peer->public_key, 0, sizeof(peer->public_key)) &&
+		     memcmp(peer->public_key, nla_data(key), sizeof(peer->public_key));
+
+	nla_memcpy(peer->public_key, key, sizeof(peer->public_key));
+	if (other)
+		omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_IDENTITY, OMERTA_KEYS_ALL);
+}
+
 /* Cannot fail. */
 static void apply_change(const struct genl_info *info,
 			 struct omerta_peer *peer, struct peer_change *change)
@@ -207,8 +218,7 @@ static void apply_change(const struct genl_info *info,
 		nla_strscpy(peer->name, attrs[OMERTA_A_PEER_NAME],
 			    sizeof(peer->name));
 	if (attrs[OMERTA_A_PEER_PUBLIC_KEY])
-		nla_memcpy(peer->public_key, attrs[OMERTA_A_PEER_PUBLIC_KEY],
-			   sizeof(peer->public_key));
+		apply_public_key(peer, attrs[OMERTA_A_PEER_PUBLIC_KEY]);
 	apply_prefixes(peer, change);
 	if (change->has_endpoint) {
 		omerta_peer_set_endpoint(peer, &change->endpoint);

@@ -52,6 +52,7 @@ struct omerta_bunch {
  * @bound: the socket that takes them, NULL for none; see control.c
  * @admission: admits handshake messages, NULL until a socket gave a public key; lock:
  *	       the device's, constant once it is there
+ * @identity: the last public key that a socket gave, zeros if none did; lock: the device's
  * @rate: of strangers', a second; lock: the device's, read without
  * @source_rate: of those from one source, a second; likewise
  * @share: sixteenths of the reader's buffer that strangers may fill; likewise
@@ -61,6 +62,7 @@ struct omerta_bunch {
 struct omerta_control {
 	struct omerta_binding __rcu *bound;
 	struct omerta_admission *admission;
+	u8 identity[OMERTA_KEY_LEN];
 	u32 rate;
 	u32 source_rate;
 	u32 share;

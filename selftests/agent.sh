@@ -341,15 +341,80 @@ test_preshared_key() {
 	psk psk
 	pair_with_agents 'PresharedKeyFile = psk'
 	pings a 10.9.0.2
-	# Another at one end: what there is goes on, but nothing comes after it.
+	# Another at one end: what there was ends, and nothing comes after it.
 	psk psk
+	cp "$DIR/psk" "$DIR/psk2"
 	signal a HUP
-	signal a USR1
+	await is 0 keys a active
 	# b offers one for each try, which a cannot take.
-	await is 2 keys b installed
-	agree_on_key
-	is 1 keys a active
+	await more_than 0 keys b installed
+	no_ping a 10.9.0.2
+	is 0 keys a active
 	is 0 keys a installed
+	# And at the other: the next is agreed on at once.
+	sed -i 's/^PresharedKeyFile.*/PresharedKeyFile = psk2/' "$DIR/b.conf"
+	signal b HUP
+	answers_at_once a 10.9.0.2
+	await agree_on_key
+}
+
+# answers_at_once NS ADDRESS: before an initiation is tried again
+answers_at_once() {
+	on "$1" ping -c 1 -W 4 "$2"
+}
+
+# new_identity NS: another private key in its file
+new_identity() {
+	(umask 077 && omertactl genkey >"$DIR/$1.key")
+	omertactl pubkey <"$DIR/$1.key" >"$DIR/$1.pub"
+}
+
+# know HERE THERE: the file of HERE has the public key that THERE has now
+know() {
+	sed -i "s|^PublicKey = .*|PublicKey = $(cat "$DIR/$2.pub")|" "$DIR/$1.conf"
+	signal "$1" HUP
+	await knows "$1" "$2"
+}
+
+knows() {
+	is "$(cat "$DIR/$2.pub")" member "$(on "$1" omertactl -j peer show omr0 peer "${NUM[$2]}")" public-key
+}
+
+# With another private key a host is somebody else: no key of the old one is used any more, and
+# others are agreed on at once. The same when the other end is somebody else.
+test_new_identity() {
+	local old
+
+	pair_with_agents
+	pings a 10.9.0.2
+	capture
+	new_identity a
+	signal a HUP
+	await is 0 keys a active
+	# Without traffic, to b, who does not know it
+	await more_than 0 initiations a
+	know b a
+	is 0 keys b active
+	answers_at_once a 10.9.0.2
+	await agree_on_key
+	# While no agent was there
+	stop a
+	pings a 10.9.0.2
+	new_identity a
+	agent a
+	await is 0 keys a active
+	know b a
+	answers_at_once a 10.9.0.2
+	await agree_on_key
+	# By hand
+	new_identity b
+	on a omertactl peer set omr0 peer b public-key "$(cat "$DIR/b.pub")"
+	is 0 keys a active
+	old=$(key b local-id)
+	signal b HUP
+	await another_key b "$old"
+	answers_at_once b 10.9.0.1
+	await agree_on_key
 }
 
 # capture: the control datagrams between a and b, to $DIR/pcap
@@ -702,7 +767,8 @@ test_device_gone() {
 
 TESTS=(
 	test_first_packet test_rekeys test_bad_link test_both_begin test_restart
-	test_clock_steps test_two_clocks test_forget_time test_moves test_nat test_lost_tries test_named_endpoint test_preshared_key
+	test_clock_steps test_two_clocks test_forget_time test_moves test_nat test_lost_tries test_named_endpoint
+	test_preshared_key test_new_identity
 	test_wrong_preshared_key test_post_quantum test_unknown_peer test_replaced_peer
 	test_keepalive_begins test_powers test_resolver_gone test_hostile_replays
 	test_hostile_flood test_refusals test_reload

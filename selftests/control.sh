@@ -342,6 +342,32 @@ test_admission() {
 	all_there 38 11
 }
 
+# install ID [ATTRIBUTE...]: a key of a's peer
+install() {
+	on a ./nl.py key-new ifname=str:omr0 peer-id=u32:2 "local-id=u32:$1" remote-id=u32:1 \
+		rx-secret=random:32 tx-secret=random:32 "${@:2}"
+}
+
+# Another public key is another host's: what was agreed on as the first one ends.
+test_identity() {
+	keyed_bound
+	install 7 handshake=hex:
+	install 8 handshake=hex: activation=u32:1
+	watch_events a
+	is ok tell a unbind
+	control next a
+	is ok tell next bind "$KEY"
+	is ok tell next unbind
+	is ok tell next bind
+	is ok tell next unbind
+	is active on a sh -c "omertactl -j key show omr0 | jq -r '.[-1].state'"
+	is ok tell next bind "$(omertactl genkey | omertactl pubkey)"
+	await grep -q ' 8 ' "$DIR/events"
+	saw 'key-dead omr0 2 7 identity' 'key-dead omr0 2 8 identity'
+	# Not those that were installed by hand
+	is retired key_state a b
+}
+
 # cookies ADDR [SOURCE...]: a reader that is behind has cookies sent. An initiation under one
 # comes through, once, within the limit of its source. The sources share a limit.
 cookies() {
@@ -534,7 +560,7 @@ test_monitor() {
 TESTS=(
 	test_round_trip test_checksums test_local_address test_nobody test_moved_away test_refusals
 	test_source_limit test_flood test_admission test_cookies test_cookies_v6 test_peers_limit
-	test_shares test_share test_slow_reader test_moves test_silence test_monitor
+	test_identity test_shares test_share test_slow_reader test_moves test_silence test_monitor
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

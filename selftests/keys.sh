@@ -485,6 +485,32 @@ test_once_only() {
 	pings a 10.9.0.2
 }
 
+# A peer with another public key is somebody else, whose the keys are not.
+test_other_peer() {
+	local i key
+
+	make_both
+	watch_events a
+	for i in 1 2; do
+		key=$(omertactl genkey | omertactl pubkey)
+		# The first says who it is, the second nothing new.
+		on a omertactl peer set omr0 peer b public-key "$key"
+		on a omertactl peer set omr0 peer b public-key "$key" keepalive 0
+		[[ $i == 2 ]] || is active key_state a b
+	done
+	is dead key_state a b
+	await grep -q dead "$DIR/events"
+	saw 'key-dead omr0 2 4609 identity'
+	no_ping a 10.9.0.2
+	GEN=2
+	install_key b a activate on-first-record
+	install_key a b activate now
+	pings a 10.9.0.2
+	# Or nobody
+	on a omertactl peer set omr0 peer b public-key none
+	is dead key_state a b
+}
+
 # An image of the machine would bring used counters back, and keep secrets.
 test_hibernation() {
 	[[ -e /dev/snapshot ]] || { echo "SKIP no hibernation"; exit 4; }
@@ -512,6 +538,7 @@ TESTS=(
 	test_record_limits test_byte_limit test_time_limits test_once_only
 	test_once_only_in_time test_used_secrets test_bounds_of_secrets
 	test_confirmation test_keepalive test_silent_receiver test_hibernation
+	test_other_peer
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

@@ -43,7 +43,7 @@ ATTRS = {
     "control": "ifindex ifname endpoint-addr endpoint-port endpoint-scope local-addr "
                "outer-ifindex peer-id data public-key all-types local-id",
 }
-LIMITS = "time records bytes auth-failures vm-fork suspend".split()
+LIMITS = "time records bytes auth-failures vm-fork suspend identity".split()
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
 NETLINK_GENERIC = 16
 NLA_F_NESTED = 0x8000

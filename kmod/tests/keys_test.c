@@ -196,7 +196,7 @@ static int do_op(struct kunit *test, enum op op, u32 id)
 	case RECORD:
 		return commit(key, 0, &activated) == OMERTA_FRESH_NOT;
 	case KILL:
-		omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK, false);
+		omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK, OMERTA_KEYS_ALL);
 		return 0;
 	default:
 		return -1;
@@ -552,7 +552,7 @@ static void secrets_wiped(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, install(1, OMERTA_ACTIVATION_NOW), 0);
 	user = omerta_key_get(&fix.table, 1);
 	KUNIT_ASSERT_PTR_EQ(test, user, key_of(test, 1));
-	omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK, false);
+	omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK, OMERTA_KEYS_ALL);
 	KUNIT_EXPECT_FALSE(test, wiped(user));
 	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
 	KUNIT_EXPECT_TRUE(test, !omerta_key_get(&fix.table, 1));
@@ -587,7 +587,7 @@ static void room_for_keys(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix.claims, OMERTA_KEYS_PER_PEER);
 	KUNIT_EXPECT_EQ(test, fix.ring.n_keys, OMERTA_KEYS_PER_PEER);
 	/* The longest dead makes room. */
-	omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK, false);
+	omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK, OMERTA_KEYS_ALL);
 	KUNIT_EXPECT_EQ(test, install(100, OMERTA_ACTIVATION_MANUAL), 0);
 	KUNIT_EXPECT_EQ(test, fix.ring.n_keys, OMERTA_KEYS_PER_PEER);
 	KUNIT_EXPECT_EQ(test, omerta_keyring_delete(&fix.ring, 1, NULL),
@@ -653,7 +653,7 @@ static void earlier_epoch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, install(3, OMERTA_ACTIVATION_NOW), 0);
 	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
 	/* The outlived keys may be killed late. */
-	omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK, true);
+	omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK, OMERTA_KEYS_OUTLIVED);
 	KUNIT_EXPECT_EQ(test, key_of(test, 2)->state, OMERTA_KEY_STATE_DEAD);
 	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
 }

@@ -104,6 +104,7 @@ static void stop_trying(struct om_agent *agent, struct om_agent_peer *peer)
 	drop_sent(agent, peer);
 	peer->tries = 0;
 	peer->wanted = false;
+	peer->eager = false;
 	peer->better_at = 0;
 }
 
@@ -344,11 +345,37 @@ static void try_better(struct om_agent *agent, struct om_agent_peer *peer, uint6
 	peer->better_at = peer->sent ? peer->retry_at : 0;
 }
 
+/* The other end knows us by now, or may: a first try once more, unless one was for traffic. */
+static void begin_again(struct om_agent_peer *peer, uint64_t at)
+{
+	if (!peer->eager)
+		return;
+	peer->eager = false;
+	peer->tries = 0;
+	peer->wanted = true;
+	peer->hold_until = at;
+}
+
 /* A key is wanted: it is begun in the peer's turn, unless it is the other end's. */
 static void want(struct om_agent_peer *peer, uint64_t now)
 {
 	peer->give_up_at = now + OM_AGENT_GIVE_UP_MS;
+	begin_again(peer, now);
 	peer->wanted = !peer->tries;
+}
+
+/* What was agreed on or begun before counts no more. */
+static void want_anew(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
+{
+	if (peer->eager)
+		return;
+	stop_trying(agent, peer);
+	memset(peer->offered, 0, sizeof(peer->offered));
+	forget_trouble(peer, now);
+	peer->works_until = 0;
+	peer->hold_until = now;
+	want(peer, now);
+	peer->eager = true;
 }
 
 static bool install(struct om_agent *agent, const struct om_agent_peer *peer,
@@ -613,6 +640,9 @@ void om_agent_settle(struct om_agent *agent, uint64_t now)
 			refuse(agent, peer, t->h.mode, now);
 		else if (peer && !ours_counts(agent, peer))
 			answer(agent, peer, &t->h, &t->offer, now, &t->from);
+		else if (peer)
+			/* Unless ours is answered, which was sent before */
+			begin_again(peer, now + OM_AGENT_AGAIN_MS);
 		om_hs_wipe(&t->h);
 		if (peer)
 			om_agent_peers_due(agent, peer, due(peer));
@@ -714,6 +744,11 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 			offer = &peer->offered[i];
 	if (event == OM_AGENT_KEY_CONFIRMED)
 		forget_trouble(peer, now);
+	if (event == OM_AGENT_ANEW) {
+		want_anew(agent, peer, now);
+		om_agent_peers_due(agent, peer, due(peer));
+		return;
+	}
 	if (event == OM_AGENT_KEY_CONFIRMED && offer) {
 		offer->local_id = 0;
 		/* An older one may be confirmed late, and seals nothing then. */

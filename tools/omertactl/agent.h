@@ -17,6 +17,8 @@
 #define OM_AGENT_JITTER_MS	334
 /* until it gives up */
 #define OM_AGENT_GIVE_UP_MS	90000
+/* Or, as long as the other end may not know us, after so long once it begins itself */
+#define OM_AGENT_AGAIN_MS	250
 /* Who has answered lets the other end do the next one for so long. */
 #define OM_AGENT_HOLD_MS	5000
 /*
@@ -152,6 +154,7 @@ struct om_agent_known {
 	uint32_t local_id;
 	bool initiator;			/* active since it was installed */
 	bool used;			/* active once, or so it may be */
+	bool agreed;			/* on in a handshake */
 	uint64_t at;			/* when it was installed, */
 	uint64_t used_at;		/* and when it became active, 0 for never */
 };
@@ -194,6 +197,7 @@ struct om_agent_peer {
 	uint64_t retry_at;
 	uint64_t give_up_at;
 	bool wanted;			/* a key, once @hold_until is over */
+	bool eager;			/* tries since OM_AGENT_ANEW, before traffic asked */
 	uint64_t hold_until;
 
 	/* The caller's */
@@ -202,6 +206,7 @@ struct om_agent_peer {
 	uint64_t asked_at;		/* for its name's address, or 0 */
 	uint64_t seen;			/* number of the latest reading that had it, */
 	uint64_t active;		/* and that which had an active key of it */
+	bool other_psk;			/* than that with which its keys were agreed on */
 
 	/* Where it is found */
 	struct om_agent_block *block;
@@ -244,6 +249,7 @@ enum om_agent_event {
 	OM_AGENT_KEY_SOFT,
 	OM_AGENT_KEY_CONFIRMED,
 	OM_AGENT_SILENT,
+	OM_AGENT_ANEW,		/* its keys have ended, as one of us is somebody else now */
 };
 
 void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,

@@ -318,6 +318,10 @@ static void on_key(struct om_daemon *d, uint8_t cmd, const struct om_key *key)
 		om_peers_key_used(d, key->peer_id, key->local_id);
 	if (cmd == OMERTA_CMD_KEY_SOFT_NTF)
 		event = OM_AGENT_KEY_SOFT;
+	else if (cmd == OMERTA_CMD_KEY_DEAD_NTF &&
+		 (key->has & OM_BIT(OMERTA_A_KEY_LIMIT)) &&
+		 key->limit == OMERTA_KEY_LIMIT_IDENTITY)
+		event = OM_AGENT_ANEW;
 	else if (cmd == OMERTA_CMD_KEY_CONFIRMED_NTF)
 		event = OM_AGENT_KEY_CONFIRMED;
 	else if (cmd != OMERTA_CMD_KEY_NEEDED_NTF && idle)
@@ -443,7 +447,7 @@ static void adopt(struct om_daemon *d)
 	uint64_t begun = now_ms(), end;
 
 	d->adopt = false;
-	if (om_peers_adopt(d) || om_peers_bind(d)) {
+	if (om_peers_bind(d) || om_peers_adopt(d)) {
 		note(d);
 		d->adopt = true;
 		d->end |= d->err.sys == ENODEV;

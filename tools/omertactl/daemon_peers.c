@@ -86,6 +86,14 @@ static uint64_t boot_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
+static bool has_other_psk(const struct om_daemon *d, const struct om_agent_peer *peer)
+{
+	const struct om_peer_conf *c = conf_of(d, peer->hs.public);
+
+	return c && c->psk ? !om_key_equal(c->psk, peer->hs.psk) :
+			     !om_key_is_zero(peer->hs.psk);
+}
+
 /* What of it only the file knows */
 static void configure(struct om_daemon *d, struct om_agent_peer *peer)
 {
@@ -103,8 +111,10 @@ static struct om_agent_peer *adopt_peer(struct om_daemon *d, const struct om_pee
 {
 	struct om_agent_peer *a = om_agent_find(d->agent, peer->id);
 	uint8_t key[OM_NOISE_KEY], time[OM_HS_TIME];
+	bool anew = false;
 
 	if (a && !om_key_equal(peer->public_key, a->hs.public)) {
+		anew = a->knowns || a->tries || a->wanted;
 		om_agent_remove(d->agent, peer->id);
 		a = NULL;
 	}
@@ -113,6 +123,10 @@ static struct om_agent_peer *adopt_peer(struct om_daemon *d, const struct om_pee
 		om_times_key(d->agent->host.pair.public, peer->public_key, key);
 		om_times_get(d->times, key, time);
 		om_agent_set_time(d->agent, a, boot_ms(), time);
+		if (anew)
+			om_agent_tell(d->agent, boot_ms(), a->id, OM_AGENT_ANEW, 0);
+	} else if (a) {
+		a->other_psk |= has_other_psk(d, a);
 	}
 	if (a)
 		configure(d, a);
@@ -162,6 +176,7 @@ static void adopt_keys(struct om_daemon *d, const struct om_state *state, uint64
 			continue;
 		add_known(a, &(struct om_agent_known){
 			.local_id = key->local_id,
+			.agreed = key->handshake,
 			.used = key->state != OMERTA_KEY_STATE_INSTALLED,
 			.at = now - key->age,
 			.used_at = active ? now : 0,
@@ -176,6 +191,44 @@ static void adopt_keys(struct om_daemon *d, const struct om_state *state, uint64
 		if (key->age >= OM_AGENT_SOFT_S * 1000)
 			om_agent_tell(d->agent, now, a->id, OM_AGENT_KEY_SOFT, 0);
 	}
+}
+
+static int delete_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
+{
+	struct om_key ref = {
+		.has = OM_BIT(OMERTA_A_KEY_IFNAME) |
+		       OM_BIT(OMERTA_A_KEY_PEER_ID) |
+		       OM_BIT(OMERTA_A_KEY_LOCAL_ID),
+		.peer_id = peer_id,
+		.local_id = local_id,
+	};
+
+	strncpy(ref.ifname, d->ifname, sizeof(ref.ifname) - 1);
+	return om_nl_do(d->nl, OMERTA_CMD_KEY_DEL, &om_key_object, &ref, &d->err);
+}
+
+/* End what was agreed on with another preshared key. */
+static void renew(struct om_daemon *d, struct om_agent_peer *peer)
+{
+	bool wanted = peer->tries || peer->wanted;
+
+	if (!peer->other_psk)
+		return;
+	for (unsigned int i = peer->knowns; i-- > 0;) {
+		struct om_agent_known *known = &peer->known[i];
+
+		if (!known->agreed)
+			continue;
+		if (delete_key(d, peer->id, known->local_id) && d->err.sys != ENOENT) {
+			d->adopt = true;
+			return;
+		}
+		drop_known(peer, known);
+		wanted = true;
+	}
+	peer->other_psk = false;
+	if (wanted)
+		om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_ANEW, 0);
 }
 
 /* All peers are read. Events that came before us: what they asked for is done now. */
@@ -202,7 +255,10 @@ static void adopt_state(struct om_daemon *d, const struct om_state *state)
 		const struct om_peer *peer = OM_AT(&state->peers, struct om_peer, i);
 
 		a = om_agent_find(d->agent, peer->id);
-		if (a && a->active != d->readings && peer->keepalive &&
+		if (!a)
+			continue;
+		renew(d, a);
+		if (a->active != d->readings && !a->wanted && peer->keepalive &&
 		    peer->endpoint_addr.len)
 			om_agent_tell(d->agent, now, a->id, OM_AGENT_KEY_NEEDED, 0);
 	}
@@ -263,6 +319,7 @@ static int get_peer(struct om_daemon *d, uint32_t id, struct om_peer *peer)
 
 static void look(struct om_daemon *d, const struct om_stale_peer *stale)
 {
+	struct om_agent_peer *a;
 	struct om_peer peer;
 
 	if (get_peer(d, stale->id, &peer)) {
@@ -271,9 +328,14 @@ static void look(struct om_daemon *d, const struct om_stale_peer *stale)
 			om_agent_remove(d->agent, stale->id);
 		else
 			d->adopt = true;
-	} else if (adopt_peer(d, &peer) && stale->wanted) {
-		om_agent_tell(d->agent, boot_ms(), stale->id, OM_AGENT_KEY_NEEDED, 0);
+		return;
 	}
+	a = adopt_peer(d, &peer);
+	if (!a)
+		return;
+	renew(d, a);
+	if (stale->wanted && !a->wanted)
+		om_agent_tell(d->agent, boot_ms(), stale->id, OM_AGENT_KEY_NEEDED, 0);
 }
 
 bool om_peers_get(struct om_daemon *d, uint32_t id, struct om_peer *peer)
@@ -285,20 +347,6 @@ bool om_peers_get(struct om_daemon *d, uint32_t id, struct om_peer *peer)
 		return true;
 	om_peers_look(d, id, known && (known->tries || known->wanted));
 	return false;
-}
-
-static int delete_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
-{
-	struct om_key ref = {
-		.has = OM_BIT(OMERTA_A_KEY_IFNAME) |
-		       OM_BIT(OMERTA_A_KEY_PEER_ID) |
-		       OM_BIT(OMERTA_A_KEY_LOCAL_ID),
-		.peer_id = peer_id,
-		.local_id = local_id,
-	};
-
-	strncpy(ref.ifname, d->ifname, sizeof(ref.ifname) - 1);
-	return om_nl_do(d->nl, OMERTA_CMD_KEY_DEL, &om_key_object, &ref, &d->err);
 }
 
 /* The key that is active, as far as we know: which became so last */
@@ -408,6 +456,7 @@ bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key)
 	}
 	add_known(om_agent_find(d->agent, key->peer_id), &(struct om_agent_known){
 		.local_id = key->local_id,
+		.agreed = true,
 		.initiator = key->initiator,
 		.used = key->initiator,
 		.at = now,
@@ -553,9 +602,10 @@ int om_peers_reload(struct om_daemon *d)
 	om_config_free(&d->conf);
 	d->conf = conf;
 	index_config(d);
-	rc = om_peers_adopt(d);
+	/* The kernel ends the keys of somebody else first. */
+	rc = om_peers_bind(d);
 	if (!rc)
-		rc = om_peers_bind(d);
+		rc = om_peers_adopt(d);
 	/* It is tried again then. */
 	d->adopt |= rc != OM_OK;
 	return rc;

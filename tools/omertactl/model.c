@@ -13,7 +13,7 @@ static const char *const activation_names[] = {
 	"manual", "now", "on-first-record", NULL
 };
 static const char *const limit_names[] = {
-	"time", "records", "bytes", "auth-failures", "vm-fork", "suspend", NULL
+	"time", "records", "bytes", "auth-failures", "vm-fork", "suspend", "identity", NULL
 };
 
 static const char *const direction_names[] = { "seal", "open", "both", NULL };

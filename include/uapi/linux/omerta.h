@@ -74,6 +74,8 @@ enum omerta_activation {
  * @OMERTA_KEY_LIMIT_VM_FORK: The machine was cloned or resumed from
  *   hibernation.
  * @OMERTA_KEY_LIMIT_SUSPEND: The machine was suspended.
+ * @OMERTA_KEY_LIMIT_IDENTITY: This end or the peer has another public key than
+ *   when it was agreed on.
  */
 enum omerta_key_limit {
 	OMERTA_KEY_LIMIT_TIME,
@@ -82,6 +84,7 @@ enum omerta_key_limit {
 	OMERTA_KEY_LIMIT_AUTH_FAILURES,
 	OMERTA_KEY_LIMIT_VM_FORK,
 	OMERTA_KEY_LIMIT_SUSPEND,
+	OMERTA_KEY_LIMIT_IDENTITY,
 };
 
 /**

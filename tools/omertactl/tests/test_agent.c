@@ -508,6 +508,75 @@ static void other_psk(void)
 	world_tear_down();
 }
 
+/* What the kernel and the daemon do when a key on which all keys depend is another */
+static void begin_anew(int n)
+{
+	world_peer(n)->hs.psk[0] ^= 1;
+	world.end[n].keys = 0;
+	world_tell(&world.end[n], OM_AGENT_ANEW, 0);
+}
+
+/*
+ * After a change another key is agreed on at once, whatever was on its way; and once more
+ * if traffic asks for it, as the other end may not have had the change by the first time.
+ */
+static void anew(void)
+{
+	struct world_end *a = &world.end[A], *b = &world.end[B];
+	size_t tries;
+
+	world_set_up();
+	world_run(1);
+	world.quiet = true;
+	begin_anew(B);
+	begin_anew(A);
+	world_run(1);
+	unit_ok(world_active(a) && world_active(b) && a->installed == 2 && b->installed == 2,
+		"agent: anew, at once", "%s", world_counts());
+	/* B holds back after its answer, but not now. */
+	begin_anew(A);
+	begin_anew(B);
+	world_run(1);
+	unit_ok(world_active(a) && world_active(b) && !world_peer(B)->tries,
+		"agent: anew, soon after an answer", "%s", world_counts());
+	begin_anew(A);
+	world_run(1);
+	tries = world.sent;
+	world_tell(a, OM_AGENT_ANEW, 0);
+	unit_ok(!world_active(a) && world.sent == tries,
+		"agent: each of several keys tells of it", "%s", world_counts());
+	world_peer(B)->hs.psk[0] ^= 1;
+	world_tell(a, OM_AGENT_KEY_NEEDED, 0);
+	world_run(1);
+	unit_ok(world_active(a) && a->trouble[OM_AGENT_UNOPENED] == 0,
+		"agent: anew for traffic", "%s", world_counts());
+	begin_anew(A);
+	world_tell(a, OM_AGENT_KEY_NEEDED, 0);
+	tries = world.sent;
+	world_tell(a, OM_AGENT_KEY_NEEDED, 0);
+	world_run(1);
+	unit_ok(!world_active(a) && world.sent <= tries + 1, "agent: which is done once",
+		"%s", world_counts());
+	world_tear_down();
+	/* Either is the first to change; the other begins as soon as it has. */
+	for (int n = A; n <= B; n++) {
+		world_set_up();
+		world_run(1);
+		world.quiet = true;
+		world.cut[A] = true;
+		world.cut[B] = true;
+		begin_anew(n);
+		world_run(1);
+		world.cut[A] = false;
+		world.cut[B] = false;
+		begin_anew(!n);
+		world_run(1);
+		unit_ok(world_active(a) && world_active(b), "agent: anew, the one before the other",
+			"%d: %s", n, world_counts());
+		world_tear_down();
+	}
+}
+
 /* A forger sees our initiations and answers them; the peer does not. */
 static void forged_responses(void)
 {
@@ -1267,6 +1336,7 @@ void test_agent(void)
 	one_sided();
 	refused_once();
 	other_psk();
+	anew();
 	forged_responses();
 	simultaneous();
 	cloned();

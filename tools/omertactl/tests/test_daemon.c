@@ -218,7 +218,7 @@ static void stale(struct om_daemon *d)
 	peer = om_agent_find(&agent, 1);
 	unit_ok(!om_peers_adopt(d) && agent.peers == 2 && peer &&
 		om_agent_find(&agent, 1)->hs.public[0] == 6 &&
-		!om_agent_find(&agent, 1)->wanted && om_agent_find(&agent, 5)->wanted,
+		om_agent_find(&agent, 1)->wanted && om_agent_find(&agent, 5)->wanted,
 		"daemon: all of them", "%zu", agent.peers);
 	tear_down(d);
 }
@@ -339,6 +339,93 @@ static void rebound(struct om_daemon *d)
 	tear_down(d);
 }
 
+/* The same with a peer and its preshared key */
+static void write_psk(uint8_t fill)
+{
+	char text[400], private[OM_BASE64_LEN], public[OM_BASE64_LEN], psk[OM_BASE64_LEN];
+	uint8_t key[OM_NOISE_KEY];
+
+	memset(key, 1, sizeof(key));
+	om_base64_encode(private, key);
+	memset(key, 7, sizeof(key));
+	om_base64_encode(public, key);
+	memset(key, fill, sizeof(key));
+	om_base64_encode(psk, key);
+	snprintf(text, sizeof(text),
+		 "[Interface]\nPrivateKey = %s\n[Peer]\nId = 1\nPublicKey = %s\n%sPresharedKey = %s\n",
+		 private, public, fill ? "" : "#", psk);
+	unit_file("omr0.conf", text, strlen(text), 0600);
+}
+
+/*
+ * Keys that were agreed on with another preshared key end, but no others, and others are
+ * wanted at once.
+ */
+static void other_psk(struct om_daemon *d)
+{
+	static const char gone[] = "key-del ifname=omr0 peer-id=1 local-id=0x6\n"
+				   "key-del ifname=omr0 peer-id=1 local-id=0x5\n";
+	static const struct {
+		uint8_t before, after;
+	} cases[] = { { 3, 4 }, { 0, 4 }, { 3, 0 }, { 3, 3 } };
+	char config[200];
+	struct om_err err;
+
+	snprintf(config, sizeof(config), "%s", other_key(1, 0));
+	d->config = config;
+	for (size_t i = 0; i < OM_ARRAY_SIZE(cases); i++) {
+		bool other = cases[i].before != cases[i].after;
+		struct om_agent_peer *peer;
+		int rc[3];
+
+		set_up(d, "psk.times");
+		write_psk(cases[i].before);
+		rc[0] = om_peers_read_config(d, &err);
+		rc[1] = om_peers_reload(d);
+		add_key(1, 4, OMERTA_KEY_STATE_RETIRED, 9);
+		add_key(1, 5, OMERTA_KEY_STATE_RETIRED, 8)->handshake = 1;
+		add_key(1, 6, OMERTA_KEY_STATE_ACTIVE, 7)->handshake = 1;
+		rc[2] = om_peers_adopt(d);
+		fake_forget_log();
+		write_psk(cases[i].after);
+		unit_ok(!rc[0] && !rc[1] && !rc[2] && !om_peers_reload(d) &&
+			!strcmp(fake.log, other ? gone : ""),
+			"daemon: another preshared key ends keys", "%zu: %s %s", i, fake.log,
+			d->err.text);
+		peer = om_agent_find(&agent, 1);
+		unit_ok(peer && peer->wanted == other && peer->eager == other &&
+			peer->knowns == (other ? 1 : 3),
+			"daemon: and has others agreed on", "%zu", i);
+		fake_forget_log();
+		unit_ok(!om_peers_reload(d) && !*fake.log, "daemon: once", "%s", fake.log);
+		om_config_free(&d->conf);
+		tear_down(d);
+	}
+}
+
+/* A peer that is somebody else now is agreed with at once, if keys were in use. */
+static void other_peer(struct om_daemon *d)
+{
+	for (int keys = 0; keys < 2; keys++) {
+		struct om_agent_peer *peer;
+
+		set_up(d, "other.times");
+		add_peer(1, 7);
+		if (keys)
+			add_key(1, 4, OMERTA_KEY_STATE_ACTIVE, 9)->handshake = 1;
+		om_peers_adopt(d);
+		fake_device("omr0")->keys.n = 0;
+		memset(fake_peer(fake_device("omr0"), 1)->public_key, 8, OM_NOISE_KEY);
+		om_peers_look(d, 1, keys);
+		om_peers_tidy(d);
+		peer = om_agent_find(&agent, 1);
+		unit_ok(peer && peer->hs.public[0] == 8 && peer->wanted == keys &&
+			peer->eager == keys,
+			"daemon: another peer", "%d", keys);
+		tear_down(d);
+	}
+}
+
 static void become(struct om_daemon *d, uint8_t secret)
 {
 	om_agent_remove_all(d->agent);
@@ -417,6 +504,8 @@ void test_daemon(void)
 	confirmed(&d);
 	scale(&d);
 	rebound(&d);
+	other_psk(&d);
+	other_peer(&d);
 	new_key(&d);
 	forget_time(&d);
 	om_nl_free(d.nl);
