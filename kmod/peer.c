@@ -567,10 +567,12 @@ static void set_endpoint(struct omerta_peer *peer,
 	now = ktime_get_coarse_boottime_ns();
 	spin_lock_bh(&peer->endpoint_lock);
 	moved = !omerta_endpoint_remote_equal(&peer->endpoint, endpoint);
-	if (moved && by_record && now < peer->held_until)
+	if (moved && by_record && now < peer->left_until &&
+	    omerta_endpoint_remote_equal(&peer->left, endpoint))
 		goto out;
 	if (moved) {
-		peer->held_until = by_record || !peer->endpoint.family ? 0 : now + HOLD_TIME;
+		peer->left = peer->endpoint;
+		peer->left_until = by_record ? 0 : now + HOLD_TIME;
 		tell = by_record;
 		WRITE_ONCE(peer->moved, tell);
 	}
@@ -590,7 +592,7 @@ out:
  * @peer: the peer
  * @endpoint: where it is
  *
- * For a second records from elsewhere do not change that, as they may have been on their way.
+ * For a second records from where it was do not change that: they may have been on their way.
  *
  * Context: any but hard interrupt.
  */

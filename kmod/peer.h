@@ -33,8 +33,9 @@
  * @ring: its keys
  * @endpoint_lock: protects @endpoint and what @cache and @told_mtu hold for it; BH off
  * @endpoint: where it is; lock: @endpoint_lock
- * @held_until: boot time in ns until which no record moves it, as the administrator has;
- *		lock: @endpoint_lock
+ * @left: where the administrator has moved it from; lock: @endpoint_lock
+ * @left_until: boot time in ns until which no record moves it back there; lock:
+ *		@endpoint_lock
  * @cache: route to @endpoint; lock: @endpoint_lock
  * @told_mtu: MTU of the path to @endpoint by authentic ICMP errors, 0 if there was none;
  *	      lock: @endpoint_lock
@@ -85,7 +86,8 @@ struct omerta_peer {
 	struct omerta_keyring ring;
 	spinlock_t endpoint_lock; /* of @endpoint and @cache */
 	struct omerta_endpoint endpoint;
-	u64 held_until;
+	struct omerta_endpoint left;
+	u64 left_until;
 	struct dst_cache cache;
 	u32 told_mtu;
 	unsigned long told_until;

@@ -569,7 +569,8 @@ static u32 take_packet(struct omerta_tunnel *tun, struct sk_buff *skb)
 		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_PROTO);
 		return 0;
 	}
-	if (unlikely(!omerta_tx_fits(skb, READ_ONCE(tun->dev->mtu)))) {
+	/* What is redirected here has not met the device's MTU. */
+	if (unlikely(!omerta_tx_fits(skb, READ_ONCE(tun->dev->max_mtu)))) {
 		omerta_tx_too_big(tun, skb, READ_ONCE(tun->dev->mtu));
 		return 0;
 	}
@@ -578,7 +579,7 @@ static u32 take_packet(struct omerta_tunnel *tun, struct sk_buff *skb)
 		omerta_tx_reject(tun, skb, OMERTA_DROP_TX_DROP_NO_PEER);
 		return 0;
 	}
-	if (!skb_is_gso(skb))
+	if (!skb_is_gso(skb) && likely(skb->len <= READ_ONCE(tun->dev->mtu)))
 		return add_to_bunch(tun, peer, skb);
 	bytes = send_bunch(tun);
 	return bytes + send_packet(peer, skb);

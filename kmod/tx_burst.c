@@ -274,9 +274,12 @@ omerta_tx_burst_alloc(struct omerta_peer *peer, struct sk_buff *skb,
 		      unsigned int first, void (*done)(struct omerta_job *job))
 {
 	struct omerta_tx_burst *burst;
+	u32 room = 0;
 
 	/* The last part of a super-packet may be a single packet. */
-	burst = new_burst(peer, 0, skb ? min(skb->len, omerta_peer_mtu(peer)) : 0);
+	if (skb)
+		room = skb_is_gso(skb) ? min(skb->len, omerta_peer_mtu(peer)) : skb->len;
+	burst = new_burst(peer, 0, room);
 	if (!burst)
 		return ERR_PTR(-ENOMEM);
 	if (omerta_segments_init(&burst->inner, skb)) {

@@ -7,6 +7,7 @@
 #include <linux/icmp.h>
 #include <linux/icmpv6.h>
 #include <linux/if_ether.h>
+#include <net/dst_metadata.h>
 #include <net/icmp.h>
 #include <net/ipv6.h>
 
@@ -144,16 +145,50 @@ void omerta_tx_too_big(struct omerta_tunnel *tun, struct sk_buff *skb, u32 mtu)
 		   max(mtu, omerta_tx_least(skb)));
 }
 
+/*
+ * ICMP wants to know the route that a packet took. One that was redirected to the device has
+ * taken none; if there is none to where it is for, that to where it is from says as much.
+ */
+static void find_route4(struct sk_buff *skb)
+{
+	const struct iphdr *iph = ip_hdr(skb);
+	__be32 to[] = { iph->daddr, iph->saddr };
+	struct rtable *rt;
+	int i;
+
+	if (skb_valid_dst(skb))
+		return;
+	skb_dst_drop(skb);
+	for (i = 0; i < ARRAY_SIZE(to); i++) {
+		struct flowi4 fl4 = { .daddr = to[i], .flowi4_mark = skb->mark };
+
+		rt = ip_route_output_key(dev_net(skb->dev), &fl4);
+		if (IS_ERR(rt))
+			continue;
+		/* The error would come from where the packet was for. */
+		if (rt->rt_flags & RTCF_LOCAL) {
+			ip_rt_put(rt);
+			continue;
+		}
+		skb_dst_set(skb, &rt->dst);
+		break;
+	}
+}
+
 static void tell(struct sk_buff *skb)
 {
 	u32 mtu = reject_of(skb)->mtu;
 
-	if (skb->protocol == htons(ETH_P_IP))
+	if (skb->protocol == htons(ETH_P_IP)) {
+		find_route4(skb);
 		icmp_ndo_send(skb, ICMP_DEST_UNREACH,
 			      mtu ? ICMP_FRAG_NEEDED : ICMP_HOST_UNREACH, htonl(mtu));
-	else if (skb->protocol == htons(ETH_P_IPV6))
+	} else if (skb->protocol == htons(ETH_P_IPV6)) {
+		if (!skb_valid_dst(skb))
+			skb_dst_drop(skb);
 		icmpv6_ndo_send(skb, mtu ? ICMPV6_PKT_TOOBIG : ICMPV6_DEST_UNREACH,
 				mtu ? 0 : ICMPV6_ADDR_UNREACH, mtu);
+	}
 }
 
 /**

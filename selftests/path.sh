@@ -42,11 +42,11 @@ path_mtu() {
 	member "$(on "$1" omertactl -j peer show omr0 peer "${NUM[$2]}")" path-mtu
 }
 
-# told MTU SIZE ADDRESS: what a sends there, with as many bytes after an ICMP or UDP header,
-# is refused, and the kernel tells a the MTU. The words of ping(8) for it differ between
+# told MTU SIZE ADDRESS [NS]: what a, or NS, sends there, with as many bytes after an ICMP or UDP header,
+# is refused, and the kernel tells it the MTU. The words of ping(8) for it differ between
 # releases.
 told() {
-	on a python3 -c 'import errno, select, socket, struct, sys
+	on "${4:-a}" python3 -c 'import errno, select, socket, struct, sys
 mtu, size, to = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 v6 = ":" in to
 # IP_RECVERR and IPV6_RECVERR, IP_MTU_DISCOVER and IPV6_MTU_DISCOVER
@@ -68,8 +68,60 @@ with socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM)
     # struct sock_extended_err
     number, origin, _, _, _, info, _ = struct.unpack("=IBBBBII", data[:16])
     sys.exit((number, info) != (errno.EMSGSIZE, mtu) and f"error {number}, MTU {info}")
-' "$@"
+' "${@:1:3}"
 }
+
+# What c sends to ADDRESS, b's, a redirects into its device past its own routes.
+# redirect VERSION ADDRESS
+redirect() {
+	make_both
+	make_ns c
+	make_veth a c
+	on a sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+	on a ip link set omr0 mtu 1400
+	on b ip link set omr0 mtu 1500
+	on b omertactl peer set omr0 peer a allowed-ips +198.51.100.0/24,+2001:db8:3::/64
+	on b ip route add 198.51.100.0/24 dev omr0
+	on b ip route add 2001:db8:3::/64 dev omr0
+	on c ip route add 10.9.0.0/24 via 198.51.100.1
+	on c ip route add fd09::/64 via 2001:db8:3::1
+	on a tc qdisc add dev to_c clsact
+	on a tc filter add dev to_c ingress protocol "$1" flower dst_ip "$2" \
+		action mirred egress redirect dev omr0
+}
+
+# redirected VERSION ADDRESS HEADERS: longer packets than the device takes from routes are
+# carried as far as a record can, and the path allows.
+redirected() {
+	local to=$2 mtu
+
+	redirect "$1" "$to"
+	pings c -M do -s $((1500 - $3)) "$to"
+	copy c b "$to" 3000000
+	is 0 dev_stat a tx-drop-too-big
+	on a ip link set to_c mtu 65535
+	on c ip link set to_a mtu 65535
+	told 1400 64000 "$to" c
+	on c ip -4 route flush cache
+	on c ip -6 route flush cache
+	on a omertactl link set omr0 df set
+	on a ip link set to_b mtu 1400
+	pings a "$to"
+	mtu=$(path_mtu a b)
+	less_than 1400 path_mtu a b
+	told "$mtu" 1400 "$to" c
+	copy c b "$to" 1000000
+	# Nor has a a route to it.
+	on c ip -4 route flush cache
+	on c ip -6 route flush cache
+	on a ip route del 10.9.0.0/24 dev omr0
+	on a ip route del fd09::/64 dev omr0
+	told "$mtu" 1400 "$to" c
+	no_drops b
+}
+
+test_redirected_v4() { redirected ip 10.9.0.2 28; }
+test_redirected_v6() { redirected ipv6 fd09::2 48; }
 
 # Fragments that came to b
 fragments() {
@@ -469,6 +521,7 @@ TESTS=(
 	test_forged_unset_v4 test_forged_unset_v6 test_forged_set_v4 test_forged_set_v6
 	test_forged_inherit_v4 test_forged_inherit_v6 test_forged_route_mtu_v4
 	test_forged_route_mtu_v6 test_forged_lock test_control_v6
+	test_redirected_v4 test_redirected_v6
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
