@@ -362,6 +362,9 @@ static void want(struct om_agent_peer *peer, uint64_t now)
 	peer->give_up_at = now + OM_AGENT_GIVE_UP_MS;
 	begin_again(peer, now);
 	peer->wanted = !peer->tries;
+	/* Nothing is waited for: the device was down, or had no route. */
+	if (peer->tries && !peer->sent)
+		peer->retry_at = now;
 }
 
 /* What was agreed on or begun before counts no more. */

@@ -58,9 +58,11 @@ static void note(struct om_daemon *d)
 	om_complain(d->err.text);
 }
 
-static void send_to(struct om_daemon *d, struct om_control *c, const uint8_t *msg,
+static bool send_to(struct om_daemon *d, struct om_control *c, const uint8_t *msg,
 		    size_t len)
 {
+	int rc;
+
 	c->has |= OM_BIT(OMERTA_A_CONTROL_ENDPOINT_ADDR) |
 		  OM_BIT(OMERTA_A_CONTROL_ENDPOINT_PORT) |
 		  OM_BIT(OMERTA_A_CONTROL_DATA);
@@ -68,8 +70,10 @@ static void send_to(struct om_daemon *d, struct om_control *c, const uint8_t *ms
 		c->has |= OM_BIT(OMERTA_A_CONTROL_ENDPOINT_SCOPE);
 	c->data.len = (uint16_t)len;
 	memcpy(c->data.b, msg, len);
-	if (om_nl_control_send(d->control, c, &d->err))
+	rc = om_nl_control_send(d->control, c, &d->err);
+	if (rc)
 		note(d);
+	return !rc;
 }
 
 static bool reach(void *ctx, uint32_t peer_id)
@@ -101,8 +105,7 @@ static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
 
 	if (d->reached.id != peer_id)
 		return false;
-	send_to(d, &c, msg, len);
-	return true;
+	return send_to(d, &c, msg, len);
 }
 
 static void send_source(void *ctx, const struct om_agent_source *to,

@@ -577,6 +577,26 @@ static void anew(void)
 	}
 }
 
+/* What could not be sent is sent as soon as traffic asks, and no sooner. */
+static void down(void)
+{
+	struct world_end *a = &world.end[A];
+
+	world_set_up();
+	world.quiet = true;
+	world.down = true;
+	world_tell(a, OM_AGENT_KEY_NEEDED, 0);
+	world_run(1);
+	world.down = false;
+	world_run(1);
+	unit_ok(!world.sent, "agent: a device that is down", "%s", world_counts());
+	world_tell(a, OM_AGENT_KEY_NEEDED, 0);
+	world_run(1);
+	unit_ok(world_active(a) && world.sent == 2, "agent: and comes up", "%s",
+		world_counts());
+	world_tear_down();
+}
+
 /* A forger sees our initiations and answers them; the peer does not. */
 static void forged_responses(void)
 {
@@ -1337,6 +1357,7 @@ void test_agent(void)
 	refused_once();
 	other_psk();
 	anew();
+	down();
 	forged_responses();
 	simultaneous();
 	cloned();

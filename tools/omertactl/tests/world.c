@@ -80,6 +80,8 @@ static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
 	struct world_end *e = ctx;
 
 	(void)peer_id;
+	if (world.down)
+		return false;
 	e->asked[e->asks % WORLD_ASKED].id = local_id;
 	e->asked[e->asks++ % WORLD_ASKED].at = world.now;
 	send_source(ctx, &e->where, msg, len);

@@ -72,6 +72,7 @@ extern struct world {
 	uint64_t now;
 	uint32_t seed;
 	bool quiet;			/* no data */
+	bool down;			/* nothing can be sent */
 	bool full;			/* nothing can be remembered */
 	int clone;			/* what it says comes from there */
 	bool is_clone;
