@@ -73,6 +73,7 @@ with socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM)
 
 # What c sends to ADDRESS, b's, a redirects into its device past its own routes.
 # redirect VERSION ADDRESS
+# shellcheck disable=SC2119 # these are no settings of the devices
 redirect() {
 	make_both
 	make_ns c
@@ -96,7 +97,7 @@ redirected() {
 	local to=$2 mtu
 
 	redirect "$1" "$to"
-	pings c -M do -s $((1500 - $3)) "$to"
+	pings c -M "do" -s $((1500 - $3)) "$to"
 	copy c b "$to" 3000000
 	is 0 dev_stat a tx-drop-too-big
 	on a ip link set to_c mtu 65535

@@ -345,7 +345,10 @@ static void try_better(struct om_agent *agent, struct om_agent_peer *peer, uint6
 	peer->better_at = peer->sent ? peer->retry_at : 0;
 }
 
-/* The other end knows us by now, or may: a first try once more, unless one was for traffic. */
+/*
+ * The other end knows us by now, or may, or the device is up: a first try once more, unless
+ * one was for traffic.
+ */
 static void begin_again(struct om_agent_peer *peer, uint64_t at)
 {
 	if (!peer->eager)
@@ -365,6 +368,15 @@ static void want(struct om_agent_peer *peer, uint64_t now)
 	/* Nothing is waited for: the device was down, or had no route. */
 	if (peer->tries && !peer->sent)
 		peer->retry_at = now;
+}
+
+/* The device may be down, and the peer not there. */
+static void want_early(struct om_agent_peer *peer, uint64_t now)
+{
+	if (peer->tries || peer->wanted)
+		return;
+	want(peer, now);
+	peer->eager = true;
 }
 
 /* What was agreed on or begun before counts no more. */
@@ -747,8 +759,11 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 			offer = &peer->offered[i];
 	if (event == OM_AGENT_KEY_CONFIRMED)
 		forget_trouble(peer, now);
-	if (event == OM_AGENT_ANEW) {
-		want_anew(agent, peer, now);
+	if (event == OM_AGENT_ANEW || event == OM_AGENT_EARLY) {
+		if (event == OM_AGENT_ANEW)
+			want_anew(agent, peer, now);
+		else
+			want_early(peer, now);
 		om_agent_peers_due(agent, peer, due(peer));
 		return;
 	}

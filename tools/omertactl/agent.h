@@ -17,7 +17,7 @@
 #define OM_AGENT_JITTER_MS	334
 /* until it gives up */
 #define OM_AGENT_GIVE_UP_MS	90000
-/* Or, as long as the other end may not know us, after so long once it begins itself */
+/* Or, as long as no traffic asked, after so long once the other end begins itself */
 #define OM_AGENT_AGAIN_MS	250
 /* Who has answered lets the other end do the next one for so long. */
 #define OM_AGENT_HOLD_MS	5000
@@ -197,7 +197,7 @@ struct om_agent_peer {
 	uint64_t retry_at;
 	uint64_t give_up_at;
 	bool wanted;			/* a key, once @hold_until is over */
-	bool eager;			/* tries since OM_AGENT_ANEW, before traffic asked */
+	bool eager;			/* tries that no traffic asked for yet */
 	uint64_t hold_until;
 
 	/* The caller's */
@@ -249,6 +249,7 @@ enum om_agent_event {
 	OM_AGENT_KEY_SOFT,
 	OM_AGENT_KEY_CONFIRMED,
 	OM_AGENT_SILENT,
+	OM_AGENT_EARLY,		/* a key will be needed, as the peer has keepalives */
 	OM_AGENT_ANEW,		/* its keys have ended, as one of us is somebody else now */
 };
 

@@ -258,9 +258,8 @@ static void adopt_state(struct om_daemon *d, const struct om_state *state)
 		if (!a)
 			continue;
 		renew(d, a);
-		if (a->active != d->readings && !a->wanted && peer->keepalive &&
-		    peer->endpoint_addr.len)
-			om_agent_tell(d->agent, now, a->id, OM_AGENT_KEY_NEEDED, 0);
+		if (a->active != d->readings && peer->keepalive && peer->endpoint_addr.len)
+			om_agent_tell(d->agent, now, a->id, OM_AGENT_EARLY, 0);
 	}
 }
 

@@ -586,6 +586,7 @@ static void down(void)
 	world.quiet = true;
 	world.down = true;
 	world_tell(a, OM_AGENT_KEY_NEEDED, 0);
+	world_tell(a, OM_AGENT_EARLY, 0);
 	world_run(1);
 	world.down = false;
 	world_run(1);
@@ -593,6 +594,20 @@ static void down(void)
 	world_tell(a, OM_AGENT_KEY_NEEDED, 0);
 	world_run(1);
 	unit_ok(world_active(a) && world.sent == 2, "agent: and comes up", "%s",
+		world_counts());
+	world_tear_down();
+	/* Nor does the agent know of all that is not sent. */
+	world_set_up();
+	world.quiet = true;
+	world.cut[B] = true;
+	world_tell(a, OM_AGENT_EARLY, 0);
+	world_run(1);
+	world_tell(a, OM_AGENT_EARLY, 0);
+	world.cut[B] = false;
+	unit_ok(world.sent == 1, "agent: before traffic asks", "%s", world_counts());
+	world_tell(a, OM_AGENT_KEY_NEEDED, 0);
+	world_run(1);
+	unit_ok(world_active(a) && world.sent == 3, "agent: and once it does", "%s",
 		world_counts());
 	world_tear_down();
 }

@@ -368,7 +368,7 @@ static void other_psk(struct om_daemon *d)
 	static const struct {
 		uint8_t before, after;
 	} cases[] = { { 3, 4 }, { 0, 4 }, { 3, 0 }, { 3, 3 } };
-	char config[200];
+	static char config[200];
 	struct om_err err;
 
 	snprintf(config, sizeof(config), "%s", other_key(1, 0));
