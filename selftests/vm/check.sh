@@ -241,6 +241,7 @@ main() {
 	[[ -n ${GUEST_ONLY:-} ]] || stage hostile env FORM=short "$VM_DIR/hostile.sh"
 	[[ -z ${STYLE:-} ]] || stage style "$TOP_DIR/selftests/style.sh"
 	[[ -z ${STYLE:-} ]] || stage ciphers "$TOP_DIR/selftests/ciphers.sh"
+	[[ -z ${UPSTREAM:-} ]] || stage suites env OUT="$OUT/suites" "$VM_DIR/suites.sh"
 	[[ -z ${CLANG:-} ]] || stage clang "$VM_DIR/clang.sh"
 	[[ -z ${FRESH:-} ]] || stage fresh fresh_roots
 	printf '%s\n' "${stages[@]}" >"$OUT/stages"

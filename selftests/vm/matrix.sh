@@ -13,7 +13,7 @@ main() {
 	mapfile -t kernels < <(awk '!/^#/ && !seen[$1]++ { print $1 }' "$VM_DIR/kernels.tsv")
 	CELLS=$(for kernel in "${kernels[@]}"; do printf "$kernel-%s " "${ARCHES[@]}"; done)
 	log=$(mktemp)
-	CLANG=yes CELLS=$CELLS "$VM_DIR/check.sh" | tee "$log" || rc=$?
+	CLANG=yes UPSTREAM=yes CELLS=$CELLS "$VM_DIR/check.sh" | tee "$log" || rc=$?
 	echo
 	table "$log"
 	tail -n 1 "$log"

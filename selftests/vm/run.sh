@@ -20,6 +20,7 @@ usage() {
 		instruction is a nanosecond of its clock: what is timed is counted, and the
 		same from run to run. SEED in the environment is of what such a machine takes
 		for random, 1 by default: another seed is another run.
+		EXTRA in the environment is a directory to be had there as /root/.vm/extra.
 		What it writes to /root/out appears in OUTDIR, with dmesg and kernel.log.
 		status: COMMAND's; 123 trouble in the kernel's log, 124 timeout (seconds),
 		125 the guest died or could not start
@@ -101,6 +102,7 @@ write_overlay() {
 	size=$(stty size 2>/dev/null) || size='24 80'
 	printf 'MODE=%s SUSPENDS=%s ROWS=%s COLUMNS=%s\nexport TERM=%q\n' "$MODE" \
 		"$SUSPENDS" "${size% *}" "${size#* }" "${TERM:-linux}" >"$1/env"
+	[[ -z ${EXTRA:-} ]] || cp -a "$EXTRA" "$1/extra"
 }
 
 # The kernel's console goes to a file of its own, so that it does not mix with the

@@ -6,7 +6,7 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug check-uml check-package check-fresh uml check-ciphers check-model bench-tunnel bench-peers bench-chunk bench-report bench-perf hostile style bench-compare
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug check-uml check-package check-fresh uml check-ciphers check-model bench-tunnel bench-peers bench-chunk bench-report bench-perf hostile style bench-compare check-suites
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -38,6 +38,10 @@ check-all:
 # All kernels and architectures, and clang
 matrix:
 	@selftests/vm/matrix.sh
+
+# Others' tests, of the kernel's sources
+check-suites:
+	@selftests/vm/suites.sh
 
 # A kernel that looks after itself, in parts: an emulated x86 keeps one CPU busy
 check-debug:
