@@ -8,7 +8,7 @@
 #include "netlink_util.h"
 #include "udp.h"
 
-/* Keys that were agreed on as somebody else end, whoever the agent was. */
+/* Keys that were agreed on under another identity end, also those of an earlier agent. */
 static void take_identity(struct omerta_tunnel *tun, const u8 *public_key)
 {
 	u8 *identity = tun->control.identity;

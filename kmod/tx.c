@@ -569,7 +569,7 @@ static u32 take_packet(struct omerta_tunnel *tun, struct sk_buff *skb)
 		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_PROTO);
 		return 0;
 	}
-	/* What is redirected here has not met the device's MTU. */
+	/* Packets that tc redirects have not met the device's MTU. */
 	if (unlikely(!omerta_tx_fits(skb, READ_ONCE(tun->dev->max_mtu)))) {
 		omerta_tx_too_big(tun, skb, READ_ONCE(tun->dev->mtu));
 		return 0;

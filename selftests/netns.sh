@@ -341,8 +341,7 @@ test_roaming_v6() {
 	is 192.0.2.1:51900 peer_endpoint b a
 }
 
-# What the administrator has set is not undone by a record that was on its way, but by one
-# that is sent later.
+# A record that was on its way does not undo an endpoint that was set; a later one does.
 test_endpoint_held() {
 	make_both
 	pings a 10.9.0.2
@@ -357,7 +356,7 @@ test_endpoint_held() {
 	is 192.0.2.2:51900 peer_endpoint a b
 }
 
-# Whether a datagram is on its way from b
+# True if a datagram is on its way from b
 waits_on_link() {
 	on b tc -s qdisc show dev to_a | grep -q 'backlog [1-9]'
 }

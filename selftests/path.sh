@@ -71,8 +71,8 @@ with socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM)
 ' "${@:1:3}"
 }
 
-# What c sends to ADDRESS, b's, a redirects into its device past its own routes.
-# redirect VERSION ADDRESS
+# redirect VERSION ADDRESS: packets from c to this address of b go into a's device, past a's
+# own routes.
 # shellcheck disable=SC2119 # these are no settings of the devices
 redirect() {
 	make_both

@@ -379,7 +379,7 @@ static void want_early(struct om_agent_peer *peer, uint64_t now)
 	peer->eager = true;
 }
 
-/* What was agreed on or begun before counts no more. */
+/* Keys, offers and tries from before do not count any more. */
 static void want_anew(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
 {
 	if (peer->eager)

@@ -508,7 +508,7 @@ static void other_psk(void)
 	world_tear_down();
 }
 
-/* What the kernel and the daemon do when a key on which all keys depend is another */
+/* The kernel and the daemon do this when an identity or a preshared key changes. */
 static void begin_anew(int n)
 {
 	world_peer(n)->hs.psk[0] ^= 1;
@@ -577,7 +577,7 @@ static void anew(void)
 	}
 }
 
-/* What could not be sent is sent as soon as traffic asks, and no sooner. */
+/* An initiation that could not be sent is sent as soon as traffic asks, and no sooner. */
 static void down(void)
 {
 	struct world_end *a = &world.end[A];
