@@ -1,4 +1,4 @@
-# What netns.sh of WireGuard's tests needs to run on omerta, and why.
+# Changes to netns.sh of WireGuard's tests for omerta, each with its reason.
 # The device
 s/type wireguard/type omerta/
 # A ping is 84 bytes long inside, and counted as such
