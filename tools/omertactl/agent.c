@@ -272,6 +272,7 @@ static void send_initiation(struct om_agent *agent, struct om_agent_peer *peer,
 		watch_cookies(agent, peer);
 	peer->sent = len && agent->ops->send_peer(agent->ctx, peer->id, peer->sent_id,
 						  msg, len);
+	peer->counts_until = now + OM_AGENT_CROSS_MS;
 	if (peer->sent)
 		om_agent_peers_sent(agent, peer, true);
 	else
@@ -426,6 +427,8 @@ static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
 	if (!om_hs_read_response(&peer->begun, &peer->hs, msg, len, &keys)) {
 		agent->trouble[OM_AGENT_UNOPENED]++;
 		peer->unopened = true;
+		/* No better answer comes: the other end's initiation may be newer. */
+		peer->counts_until = now;
 		return;
 	}
 	/* If the kernel does not take it, the tries go on. */
@@ -494,13 +497,14 @@ static void forget_offer(struct om_agent *agent, struct om_agent_peer *peer)
 }
 
 /*
- * Whether both began, and it is ours that counts. Of the tries that follow every other
- * yields: ours may go to where the other end was before. A try for ML-KEM is a first one.
+ * Whether both began, and it is ours that counts: not once its answer is late, as it may
+ * be lost. Of the tries that follow every other yields: ours may go to where the other end
+ * was before. A try for ML-KEM is a first one.
  */
 static bool ours_counts(const struct om_agent *agent,
-			const struct om_agent_peer *peer)
+			const struct om_agent_peer *peer, uint64_t now)
 {
-	return peer->sent && (!peer->tries || peer->tries % 2) &&
+	return peer->sent && now < peer->counts_until && (!peer->tries || peer->tries % 2) &&
 	       memcmp(agent->host.pair.public, peer->hs.public,
 		      OM_NOISE_KEY) > 0;
 }
@@ -651,13 +655,16 @@ void om_agent_settle(struct om_agent *agent, uint64_t now)
 
 	for (struct om_agent_taken *t = agent->taken; t != end; t++) {
 		peer = ok ? om_agent_find_public(agent, t->offer.public) : NULL;
-		if (peer && !may_use(peer, t->h.mode))
+		if (peer && !may_use(peer, t->h.mode)) {
 			refuse(agent, peer, t->h.mode, now);
-		else if (peer && !ours_counts(agent, peer))
+		} else if (peer && !ours_counts(agent, peer, now)) {
 			answer(agent, peer, &t->h, &t->offer, now, &t->from);
-		else if (peer)
+		} else if (peer) {
 			/* Unless ours is answered, which was sent before */
 			begin_again(peer, now + OM_AGENT_AGAIN_MS);
+			if (peer->tries && peer->retry_at > peer->counts_until)
+				peer->retry_at = peer->counts_until;
+		}
 		om_hs_wipe(&t->h);
 		if (peer)
 			om_agent_peers_due(agent, peer, due(peer));

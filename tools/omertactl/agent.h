@@ -19,6 +19,8 @@
 #define OM_AGENT_GIVE_UP_MS	90000
 /* Or, as long as no traffic asked, after so long once the other end begins itself */
 #define OM_AGENT_AGAIN_MS	250
+/* Where both begin, an initiation counts over the other end's for so long. */
+#define OM_AGENT_CROSS_MS	2000
 /* Who has answered lets the other end do the next one for so long. */
 #define OM_AGENT_HOLD_MS	5000
 /*
@@ -195,6 +197,7 @@ struct om_agent_peer {
 	bool last;			/* no greater time is left */
 	uint64_t time_told[OM_AGENT_TIMES];	/* when each was told, or 0 */
 	uint64_t retry_at;
+	uint64_t counts_until;		/* ours that was sent, if the other end begins, too */
 	uint64_t give_up_at;
 	bool wanted;			/* a key, once @hold_until is over */
 	bool eager;			/* tries that no traffic asked for yet */

@@ -258,6 +258,14 @@ static void refused_once(void)
 	world_tear_down();
 }
 
+/* The kernel and the daemon do this when an identity or a preshared key changes. */
+static void begin_anew(int n)
+{
+	world_peer(n)->hs.psk[0] ^= 1;
+	world.end[n].keys = 0;
+	world_tell(&world.end[n], OM_AGENT_ANEW, 0);
+}
+
 /* Both want a key at the same moment: one handshake comes of it. */
 static void simultaneous(void)
 {
@@ -272,6 +280,49 @@ static void simultaneous(void)
 	world_run(60);
 	unit_ok(world.sent == 3 && world.end[A].sent == world.end[B].got,
 		"agent: and are content", "%s", world_counts());
+	world_tear_down();
+}
+
+/*
+ * Both begin, and the initiation that counts is lost, or its answer is of no use: no
+ * handshake waits for the other end's next try, which is seconds later.
+ */
+static void crossed(void)
+{
+	struct world_end *a = &world.end[A], *b = &world.end[B];
+	int first;
+
+	for (int late = 0; late < 2; late++) {
+		world_set_up();
+		world.quiet = true;
+		first = memcmp(a->agent.host.pair.public, b->agent.host.pair.public,
+			       OM_NOISE_KEY) > 0 ? A : B;
+		world.cut[!first] = true;
+		world_tell(&world.end[first], OM_AGENT_KEY_NEEDED, 0);
+		world_run(1 + late);
+		world.cut[!first] = false;
+		/* A moment more than the time in which it counts */
+		world.now += late ? 10 : 0;
+		world_tell(&world.end[!first], OM_AGENT_KEY_NEEDED, 0);
+		world_run(late ? 1 : 2);
+		unit_ok(world_active(a) && world_active(b),
+			"agent: the initiation that counts is lost", "%d: %s", late,
+			world_counts());
+		world_tear_down();
+	}
+	world_set_up();
+	world.quiet = true;
+	first = memcmp(a->agent.host.pair.public, b->agent.host.pair.public,
+		       OM_NOISE_KEY) > 0 ? A : B;
+	world_peer(first)->hs.psk[0] ^= 1;
+	world_tell(&world.end[first], OM_AGENT_KEY_NEEDED, 0);
+	world_run(1);
+	unit_ok(world.end[first].agent.trouble[OM_AGENT_UNOPENED] == 1,
+		"agent: an answer of before", "%s", world_counts());
+	begin_anew(!first);
+	world_run(1);
+	unit_ok(world_active(a) && world_active(b),
+		"agent: and what comes after it is answered", "%s", world_counts());
 	world_tear_down();
 }
 
@@ -506,14 +557,6 @@ static void other_psk(void)
 		a->trouble[OM_AGENT_UNOPENED], world.end[B].trouble[OM_AGENT_UNUSED],
 		world_counts());
 	world_tear_down();
-}
-
-/* The kernel and the daemon do this when an identity or a preshared key changes. */
-static void begin_anew(int n)
-{
-	world_peer(n)->hs.psk[0] ^= 1;
-	world.end[n].keys = 0;
-	world_tell(&world.end[n], OM_AGENT_ANEW, 0);
 }
 
 /*
@@ -1375,6 +1418,7 @@ void test_agent(void)
 	down();
 	forged_responses();
 	simultaneous();
+	crossed();
 	cloned();
 	cloned_at_disk();
 	moved();
