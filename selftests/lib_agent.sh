@@ -76,6 +76,19 @@ pair_with_agents() {
 	agent b
 }
 
+# What the hosts know, and what their agents said, after a test that failed
+describe() {
+	local ns
+
+	pgrep -a omertactl
+	for ns in $(ip netns list | sed -n 's/^omt-\([^ ]*\).*/\1/p'); do
+		echo "netns $ns"
+		on "$ns" omertactl show
+		on "$ns" omertactl key show "$DEV"
+		tail -n 20 "$DIR/$ns.says"
+	done
+}
+
 # keys NS STATE: how many
 keys() {
 	on "$1" omertactl dump "$DEV" |

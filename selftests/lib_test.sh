@@ -76,7 +76,8 @@ within_limit() {
 }
 
 # In a subshell of its own, with what it runs and prints in $DIR/log. A function
-# may end in "exit 4" after "SKIP why".
+# may end in "exit 4" after "SKIP why". After one that fails, describe is run, if there is such
+# a function, to tell how things are.
 run_test() {
 	local start=$SECONDS rc lines
 
@@ -93,6 +94,9 @@ run_test() {
 	rc=$?
 	# The last words of what still runs would hide where it failed.
 	lines=$(wc -l <"$DIR/log")
+	if ((rc != 0 && rc != 4)) && declare -F describe >/dev/null; then
+		describe >"$DIR/described" 2>&1 </dev/null
+	fi
 	cleanup >/dev/null 2>&1
 	wait 2>/dev/null
 	[[ ! -e $DIR/figures ]] || sed 's/^/# /' "$DIR/figures"
@@ -101,6 +105,7 @@ run_test() {
 	4) echo "ok $2 - ${1#test_} # SKIP $(sed -n 's/^SKIP //p' "$DIR/log")" ;;
 	*)
 		head -n "$lines" "$DIR/log" | tail -n 60 | sed 's/^/# /'
+		[[ ! -e $DIR/described ]] || sed 's/^/# /' "$DIR/described"
 		echo "not ok $2 - ${1#test_}"
 		;;
 	esac
