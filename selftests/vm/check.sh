@@ -222,6 +222,16 @@ own_machines() {
 	follow_all
 }
 
+# The campaign's, by the choice of tests that the kernels have
+campaign_form() {
+	local cell
+
+	for cell in $CELLS; do
+		[[ $cell == *:core ]] || { echo short; return; }
+	done
+	echo core
+}
+
 main() {
 	local cell
 
@@ -238,11 +248,13 @@ main() {
 	follow_all
 	own_machines
 	# Floods are a matter of time: nothing runs beside them.
-	[[ -n ${GUEST_ONLY:-} ]] || stage hostile env FORM=short "$VM_DIR/hostile.sh"
-	[[ -z ${STYLE:-} ]] || stage style "$TOP_DIR/selftests/style.sh"
-	[[ -z ${STYLE:-} ]] || stage ciphers "$TOP_DIR/selftests/ciphers.sh"
+	[[ -n ${GUEST_ONLY:-} ]] || stage hostile env FORM="$(campaign_form)" "$VM_DIR/hostile.sh"
+	# Here no time is judged.
+	[[ -z ${STYLE:-} ]] || start style "$TOP_DIR/selftests/style.sh"
+	[[ -z ${STYLE:-} ]] || start ciphers "$TOP_DIR/selftests/ciphers.sh"
+	[[ -z ${CLANG:-} ]] || start clang "$VM_DIR/clang.sh"
+	follow_all
 	[[ -z ${UPSTREAM:-} ]] || stage suites env OUT="$OUT/suites" "$VM_DIR/suites.sh"
-	[[ -z ${CLANG:-} ]] || stage clang "$VM_DIR/clang.sh"
 	[[ -z ${FRESH:-} ]] || stage fresh fresh_roots
 	printf '%s\n' "${stages[@]}" >"$OUT/stages"
 	"$VM_DIR/ktap_tally.py" "${stages[@]}"

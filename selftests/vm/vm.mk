@@ -88,7 +88,7 @@ bench-report:
 bench-perf:
 	@selftests/perf/perf.sh
 
-# Attacks on tunnels that are in use: FORM=short, normal or all; TIME for the random parts,
+# Attacks on tunnels that are in use: FORM=core, short, normal or all; TIME for the random parts,
 # in seconds; SEED
 hostile:
 	@FORM=$(or $(FORM),normal) TIME=$(TIME) SEED=$(SEED) selftests/vm/hostile.sh
