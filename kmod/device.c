@@ -4,6 +4,7 @@
  */
 #include "device.h"
 
+#include <linux/ethtool.h>
 #include <linux/if_arp.h>
 #include <linux/module.h>
 #include <linux/random.h>
@@ -327,6 +328,11 @@ static const struct net_device_ops netdev_ops = {
 	.ndo_get_stats64 = device_stats,
 };
 
+static const struct ethtool_ops ethtool_ops = {
+	.get_link = ethtool_op_get_link,
+	.get_ts_info = ethtool_op_get_ts_info,
+};
+
 static const struct device_type device_type = { .name = KBUILD_MODNAME };
 
 /**
@@ -363,6 +369,7 @@ static void device_destruct(struct net_device *dev)
 static void device_setup(struct net_device *dev)
 {
 	dev->netdev_ops = &netdev_ops;
+	dev->ethtool_ops = &ethtool_ops;
 	dev->header_ops = &ip_tunnel_header_ops;
 	dev->type = ARPHRD_NONE;
 	dev->flags = IFF_POINTOPOINT | IFF_NOARP;

@@ -12,6 +12,13 @@
 /* Bursts sent in one go before others get a turn. */
 #define SEND_BATCH	64
 
+/* Its burst leaves. Of a packet that has several the last one tells the socket so. */
+static void packet_leaves(struct sk_buff *skb)
+{
+	if (skb && !skb_shared(skb))
+		skb_tx_timestamp(skb);
+}
+
 /* Send one sealed burst, or drop it; the fifo's reference to it ends here. */
 static void send_burst(struct omerta_tx_burst *burst, bool drop)
 {
@@ -19,6 +26,11 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 	struct omerta_tunnel *tun = peer->tun;
 	unsigned int i;
 
+	if (likely(!drop)) {
+		packet_leaves(burst->inner.skb);
+		for (i = 0; i < burst->n_skbs; i++)
+			packet_leaves(burst->skb[i]);
+	}
 	if (burst->packets)
 		dev_sw_netstats_tx_add(tun->dev, burst->packets, burst->bytes);
 	consume_skb(burst->inner.skb);

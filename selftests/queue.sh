@@ -242,6 +242,45 @@ test_route_mtu() {
 	no_drops a
 }
 
+# timestamp ADDRESS [BYTES]: whether a socket is told, once, when a datagram of BYTES left; of many
+# they are the segments of one packet.
+timestamp() {
+	on a python3 -c '
+import select, socket, sys
+SO_TIMESTAMPING, UDP_SEGMENT = 37, 103
+TX_SOFTWARE, SOFTWARE, OPT_TSONLY = 1 << 1, 1 << 4, 1 << 11
+wait, to, size = float(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+s = socket.socket(socket.AF_INET6 if ":" in to else socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, TX_SOFTWARE | SOFTWARE | OPT_TSONLY)
+s.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 1000)
+poll = select.poll()
+poll.register(s, 0)
+for _ in range(3):
+    s.sendto(bytes(size), (to, 9))
+    assert poll.poll(1000 * wait), "no time"
+    s.recvmsg(0, 1000, socket.MSG_ERRQUEUE)
+s.setblocking(False)
+try:
+    s.recvmsg(0, 1000, socket.MSG_ERRQUEUE)
+    sys.exit("more than one time")
+except BlockingIOError:
+    pass' "$WAIT" "$1" "${2:-100}"
+}
+
+test_timestamps() {
+	local to
+
+	make_both
+	on b iptables -A INPUT -p udp --dport 9 -j DROP
+	on b ip6tables -A INPUT -p udp --dport 9 -j DROP
+	for to in 10.9.0.2 fd09::2; do
+		pings a "$to"
+		timestamp "$to"
+		timestamp "$to" 64000
+	done
+	on a ethtool -T omr0 | grep -q software-transmit
+}
+
 # A packet with a link layer's padding, forwarded say, does not spoil a batch.
 test_padded_packets() {
 	local to
@@ -586,7 +625,8 @@ test_fq_codel() {
 
 TESTS=(
 	test_fq_codel test_full_queue test_pings_beside_bulk test_held_back
-	test_waiting_for_keys test_bunches test_route_mtu test_padded_packets test_mixed_bunches test_quick_sender
+	test_waiting_for_keys test_bunches test_route_mtu test_timestamps test_padded_packets
+	test_mixed_bunches test_quick_sender
 	test_released test_starved_helper test_starved_workers
 	test_starved_napi
 )
