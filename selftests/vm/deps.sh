@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# deps.sh [build|arm64|style|ciphers|peers|perf]: installs the Debian packages that
+# deps.sh [build|arm64|style|ciphers|peers|perf|suites]: installs the Debian packages that
 # building and booting need, or those that the build of a kernel, another architecture,
 # or the script of that name needs besides.
 set -euo pipefail
@@ -20,6 +20,7 @@ arm64) PACKAGES=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm) ;;
 style) PACKAGES=(coccinelle codespell perl python3-jsonschema python3-yaml shellcheck sparse) ;;
 ciphers) PACKAGES=(clang libclang-rt-dev valgrind) ;;
 perf) PACKAGES=(jq libdevel-nytprof-perl linux-perf) ;;
+suites) PACKAGES=(libmbedtls-dev) ;;
 peers) PACKAGES=(android-libboringssl-dev dpkg-dev libssl-dev python3-pip) ;;
 esac
 

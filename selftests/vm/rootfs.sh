@@ -11,7 +11,7 @@ PACKAGES=(
 	busybox-static bash coreutils grep sed mawk findutils diffutils tar gzip
 	procps util-linux mount kmod netbase python3 jq
 	iproute2 iputils-ping ethtool tcpdump iperf3 wireguard-tools
-	iptables nftables conntrack ncat
+	iptables nftables conntrack ncat psmisc python3-yaml
 	libnl-3-200 libnl-genl-3-200 libnl-route-3-200 libsodium23 systemd
 )
 EXCLUDE=(

@@ -1,26 +1,96 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # The runner behind "make check-suites": tests of the kernel's sources, of others, on omerta
-# and on what they were written for. KERNEL and ARCH_DEB in the environment say where.
+# and on what they were written for. WireGuard's on KERNEL and ARCH_DEB in the environment; the
+# others, which want a newer kernel than most are, in User-mode Linux. Prints KTAP.
+#
+# usage: suites.sh [wireguard|openvpn|net [TEST...]]
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 OUT=${OUT:-$CACHE/suites}
+KERNEL=${KERNEL:-6.12}
+ARCH_DEB=${ARCH_DEB:-amd64}
+
+# machine KERNEL ARCH SCRIPT [TEST...]
+machine() {
+	"$VM_DIR/kernel.sh" "$1" "$2"
+	"$VM_DIR/rootfs.sh" "$2" >/dev/null
+	quietly "$VM_DIR/modules.sh" "$1" "$2"
+	"$VM_DIR/tool.sh" "$2" >/dev/null
+	"$VM_DIR/run.sh" -k "$1" -a "$2" -t 3600 -o "$OUT/${3%.sh}" -- "./suites/$3" "${@:4}"
+}
+
+wireguard() {
+	cp "$source/tools/testing/selftests/wireguard/netns.sh" "$EXTRA"
+	machine "$KERNEL" "$ARCH_DEB" netns.sh "$@"
+}
+
+# part PATH...: of the sources, for the machine
+part() {
+	local path
+
+	for path; do
+		mkdir -p "$EXTRA/linux/$(dirname "$path")"
+		cp -a "$source/$path" "$EXTRA/linux/$path"
+	done
+}
+
+# With the program that their scripts want
+openvpn() {
+	local tests=tools/testing/selftests/net/ovpn libnl
+
+	"$VM_DIR/deps.sh" suites
+	part $tests tools/testing/selftests/kselftest tools/net/ynl/pyynl \
+		Documentation/netlink/specs/ovpn.yaml
+	quietly make -C "$source" O="$EXTRA/headers" headers
+	read -ra libnl < <(pkg-config --cflags --libs libnl-genl-3.0)
+	quietly gcc -o "$EXTRA/linux/$tests/ovpn-cli" "$source/$tests/ovpn-cli.c" \
+		-isystem "$EXTRA/headers/usr/include" -I "$source/tools/testing/selftests" \
+		"${libnl[@]}" -l:libmbedcrypto.a
+	rm -rf "$EXTRA/headers"
+	machine uml amd64 ovpn.sh "$@"
+}
+
+# Tests of other devices
+net() {
+	local program tests=tools/testing/selftests/net
+
+	part $tests/{lib,lib.sh,in_netns.sh,udpgro.sh,udpgso_bench.sh,bareudp.sh,pmtu.sh}
+	for program in udpgso_bench_rx udpgso_bench_tx; do
+		quietly gcc -o "$EXTRA/linux/$tests/$program" "$source/$tests/$program.c" \
+			-I "$source/tools/testing/selftests"
+	done
+	machine uml amd64 net.sh "$@"
+}
+
+# suite NUMBER NAME
+suite() {
+	local rc=0
+
+	"$2" 2>&1 | sed -u 's/^/    /' || rc=$?
+	((rc == 0)) && echo "ok $1 - $2" || echo "not ok $1 - $2"
+	return "$rc"
+}
 
 main() {
-	local kernel=${KERNEL:-6.12} arch=${ARCH_DEB:-amd64} source
+	local rc=0
 
 	"$VM_DIR/deps.sh"
-	source=$("$VM_DIR/source.sh")/tools/testing/selftests
+	source=$("$VM_DIR/source.sh")
 	EXTRA=$(mktemp -d)
 	trap 'rm -rf "$EXTRA"' EXIT
 	export EXTRA
-	cp "$source/wireguard/netns.sh" "$EXTRA"
-	"$VM_DIR/kernel.sh" "$kernel" "$arch"
-	"$VM_DIR/rootfs.sh" "$arch" >/dev/null
-	quietly "$VM_DIR/modules.sh" "$kernel" "$arch"
-	"$VM_DIR/tool.sh" "$arch" >/dev/null
-	"$VM_DIR/run.sh" -k "$kernel" -a "$arch" -t 3600 -o "$OUT" -- ./suites/netns.sh "$@"
+	if (($#)); then
+		"$@"
+		return
+	fi
+	echo "KTAP version 1"
+	echo "1..3"
+	suite 1 wireguard || rc=1
+	suite 2 openvpn || rc=1
+	suite 3 net || rc=1
+	return "$rc"
 }
 
 main "$@"
