@@ -97,9 +97,10 @@ def key_file(path):
         return base64.b64decode(file.read())
 
 
-def until(seconds):
-    end = time.monotonic() + float(seconds)
-    while time.monotonic() < end:
+def until(seconds, enough=lambda: True):
+    """Turns for so long, and on for ten times as long until it is enough."""
+    begun, seconds = time.monotonic(), float(seconds)
+    while time.monotonic() < begun + (seconds if enough() else 10 * seconds):
         yield
 
 
@@ -370,8 +371,9 @@ def run_datagrams(seconds, seed, address, port, path, key_id, public):
     kinds = [(kind, mode) for kind, lengths in handshake.LENGTHS.items()
              for mode in range(len(lengths))]
     sock.connect((address, int(port)))
-    sent = genuine = 0
-    for i, _ in enumerate(until(seconds)):
+    sent = genuine = with_cookie = 0
+    # A slow machine has few turns, and each kind is to be met.
+    for i, _ in enumerate(until(seconds, lambda: with_cookie >= 5)):
         if i % 10 == 0:
             seeds = [reader.message(*kind) for kind in kinds]
             causes = {data[-32:-28]: data for data in seeds}
@@ -381,6 +383,7 @@ def run_datagrams(seconds, seed, address, port, path, key_id, public):
         if cookie:
             # A replay is known as one if the first is let in.
             batch += 2 * [handshake.with_mac2(reader.message(handshake.INITIATION, 0), cookie)]
+            with_cookie += 1
         for _ in range(rng.randrange(400)):
             source = rng.choice((wire, wire, rng.choice(seeds), None))
             if source is None:
