@@ -46,7 +46,7 @@ hogs() {
 		DIR=$DIR bg b "${@:2}" bash -euc "$HOG" hog "$i"
 	done
 	for ((i = 0; i < $1; i++)); do
-		WAIT=300 await test -e "$DIR/ready.$i"
+		WAIT=600 await test -e "$DIR/ready.$i"
 	done
 	# shellcheck disable=SC2034 # for those that source this
 	before=$(mem_free)
