@@ -27,7 +27,7 @@
 #define STAGE_BYTES		SZ_1M
 /* The first packet of a peer is short, else it counts as any. */
 #define STAGE_BYTES_FIRST	SZ_4K
-/* Tries to agree on a key come 5 to 5.33 s apart: two more of them, and an answer */
+/* Tries to agree on a key come at most 5.33 s apart: two more of them, and an answer */
 #define STAGE_TIME		(12 * HZ)
 /* So much of it is sent in one go. */
 #define FLUSH_PACKETS		32U

@@ -333,7 +333,7 @@ static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
 	begin(agent, peer, next_mode(peer), now);
 }
 
-/* The try for ML-KEM, which is over when its answer is late */
+/* The try for ML-KEM, which is over when its answer is late; so is one that yielded. */
 static void try_better(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
 {
 	if (!peer->sent && peer->kem == OM_KEM_ON) {
@@ -496,6 +496,11 @@ static void forget_offer(struct om_agent *agent, struct om_agent_peer *peer)
 	peer->offered[OM_AGENT_OFFERED - 1].local_id = 0;
 }
 
+static bool is_greater(const struct om_agent *agent, const struct om_agent_peer *peer)
+{
+	return memcmp(agent->host.pair.public, peer->hs.public, OM_NOISE_KEY) > 0;
+}
+
 /*
  * Whether both began, and it is ours that counts: not once its answer is late, as it may
  * be lost. Of the tries that follow every other yields: ours may go to where the other end
@@ -505,8 +510,25 @@ static bool ours_counts(const struct om_agent *agent,
 			const struct om_agent_peer *peer, uint64_t now)
 {
 	return peer->sent && now < peer->counts_until && (!peer->tries || peer->tries % 2) &&
-	       memcmp(agent->host.pair.public, peer->hs.public,
-		      OM_NOISE_KEY) > 0;
+	       is_greater(agent, peer);
+}
+
+/*
+ * The other end's initiation is answered, and there are no tries of ours. But the end with
+ * the lesser key may have answered ours before it could get this answer, and it has
+ * dropped its own then: the answer to ours is good until it would have been tried again.
+ */
+static void yield(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
+{
+	if (!peer->sent || !is_greater(agent, peer)) {
+		stop_trying(agent, peer);
+		return;
+	}
+	peer->tries = 0;
+	peer->wanted = false;
+	peer->eager = false;
+	peer->better_at = peer->retry_at;
+	peer->counts_until = now;
 }
 
 static void answer(struct om_agent *agent, struct om_agent_peer *peer,
@@ -530,7 +552,7 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 	/* Before the other end can use it */
 	if (!install(agent, peer, id, false, epoch, &keys))
 		return;
-	stop_trying(agent, peer);
+	yield(agent, peer, now);
 	peer->hold_until = now + OM_AGENT_HOLD_MS;
 	forget_offer(agent, peer);
 	if (++peer->unused > OM_AGENT_FAILED) {
@@ -779,6 +801,11 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 		/* An older one may be confirmed late, and seals nothing then. */
 		if (offer == &peer->offered[OM_AGENT_OFFERED - 1])
 			peer->wanted = false;
+		/* One that yielded is not needed. */
+		if (!peer->tries && peer->sent) {
+			drop_sent(agent, peer);
+			peer->better_at = 0;
+		}
 		see_mode(agent, peer, offer->mode);
 		if (offer == &peer->offered[OM_AGENT_OFFERED - 1] && !peer->tries)
 			plan_better(peer, offer->mode, now, OM_AGENT_BETTER_MS +

@@ -326,6 +326,35 @@ static void crossed(void)
 	world_tear_down();
 }
 
+/*
+ * Both begin on a path so long that the initiation that counts has no answer while it
+ * does, and the other comes after that: one handshake comes of it.
+ */
+static void crossed_far(void)
+{
+	struct world_end *a = &world.end[A], *b = &world.end[B];
+
+	for (int n = 0; n < 2; n++) {
+		world_set_up();
+		world.quiet = true;
+		world.latest = 0;
+		world.delay = 1500;
+		world_tell(&world.end[n], OM_AGENT_KEY_NEEDED, 0);
+		world_run(1);
+		world_tell(&world.end[!n], OM_AGENT_KEY_NEEDED, 0);
+		world_run(6);
+		unit_ok(world_active(a) && world_active(b) && !world_peer(A)->sent &&
+			!world_peer(B)->sent,
+			"agent: both begin, far from each other", "%d: %s", n,
+			world_counts());
+		world_run(20);
+		unit_ok(!world_peer(A)->tries && !world_peer(B)->tries && world.sent <= 6,
+			"agent: which is all", "%d: %zu, %s", n, world.sent,
+			world_counts());
+		world_tear_down();
+	}
+}
+
 /* An end's machine is cloned in the middle: a clone has what the key is made of, too. */
 static void cloned(void)
 {
@@ -1419,6 +1448,7 @@ void test_agent(void)
 	forged_responses();
 	simultaneous();
 	crossed();
+	crossed_far();
 	cloned();
 	cloned_at_disk();
 	moved();

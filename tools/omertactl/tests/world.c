@@ -44,7 +44,7 @@ static void post(int to, int from, const uint8_t *msg, size_t len)
 	    (world.longest && len > world.longest))
 		return;
 	*m = (struct world_message){ .to = to, .len = len };
-	m->due = world.now + 1 + (world.latest ? chance(world.latest) : 0);
+	m->due = world.now + 1 + world.delay + (world.latest ? chance(world.latest) : 0);
 	m->from = world.place[from];
 	memcpy(m->data, msg, len);
 	world.messages++;

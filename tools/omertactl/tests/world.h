@@ -65,6 +65,7 @@ extern struct world {
 	struct world_message message[WORLD_MESSAGES];
 	size_t messages, sent;
 	unsigned int loss, twice, latest;	/* percent; ms */
+	unsigned int delay;		/* ms, of all */
 	bool cut[2];			/* nothing gets to it */
 	size_t longest;			/* message that gets through; 0 for any */
 	struct world_message old[WORLD_MESSAGES];	/* all that ever was sent */
