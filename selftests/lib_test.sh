@@ -79,7 +79,7 @@ within_limit() {
 # may end in "exit 4" after "SKIP why". After one that fails, describe is run, if there is such
 # a function, to tell how things are.
 run_test() {
-	local start=$SECONDS rc lines
+	local start=$SECONDS rc lines group
 
 	DIR=$(mktemp -d)
 	set -m
@@ -89,14 +89,17 @@ run_test() {
 		set -eux
 		"$1"
 	) >"$DIR/log" 2>&1 </dev/null &
+	group=$!
 	set +m
-	within_limit $! 2>/dev/null
+	within_limit "$group" 2>/dev/null
 	rc=$?
 	# The last words of what still runs would hide where it failed.
 	lines=$(wc -l <"$DIR/log")
 	if ((rc != 0 && rc != 4)) && declare -F describe >/dev/null; then
 		describe >"$DIR/described" 2>&1 </dev/null
 	fi
+	# What a failed test leaves behind may be in no namespace of ours, and keeps our output open.
+	kill -KILL -- "-$group" 2>/dev/null
 	cleanup >/dev/null 2>&1
 	wait 2>/dev/null
 	[[ ! -e $DIR/figures ]] || sed 's/^/# /' "$DIR/figures"
