@@ -76,7 +76,7 @@ pair_with_agents() {
 	agent b
 }
 
-# What the hosts know, and what their agents said, after a test that failed
+# The state of all hosts and the last words of their agents, after a test that failed
 describe() {
 	local ns
 

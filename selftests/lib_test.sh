@@ -98,7 +98,7 @@ run_test() {
 	if ((rc != 0 && rc != 4)) && declare -F describe >/dev/null; then
 		describe >"$DIR/described" 2>&1 </dev/null
 	fi
-	# What a failed test leaves behind may be in no namespace of ours, and keeps our output open.
+	# Processes of a failed test may be in no namespace of ours, and keep our output open.
 	kill -KILL -- "-$group" 2>/dev/null
 	cleanup >/dev/null 2>&1
 	wait 2>/dev/null

@@ -333,7 +333,7 @@ static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
 	begin(agent, peer, next_mode(peer), now);
 }
 
-/* The try for ML-KEM, which is over when its answer is late; so is one that yielded. */
+/* A try for ML-KEM, or an initiation that yielded, ends here if its answer is late. */
 static void try_better(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
 {
 	if (!peer->sent && peer->kem == OM_KEM_ON) {
@@ -502,9 +502,9 @@ static bool is_greater(const struct om_agent *agent, const struct om_agent_peer 
 }
 
 /*
- * Whether both began, and it is ours that counts: not once its answer is late, as it may
- * be lost. Of the tries that follow every other yields: ours may go to where the other end
- * was before. A try for ML-KEM is a first one.
+ * True if both ends began and our initiation counts. It counts until its answer is late,
+ * because it may be lost. Every second try yields, because ours may go to where the other
+ * end was before. A try for ML-KEM counts as a first one.
  */
 static bool ours_counts(const struct om_agent *agent,
 			const struct om_agent_peer *peer, uint64_t now)
@@ -514,9 +514,9 @@ static bool ours_counts(const struct om_agent *agent,
 }
 
 /*
- * The other end's initiation is answered, and there are no tries of ours. But the end with
- * the lesser key may have answered ours before it could get this answer, and it has
- * dropped its own then: the answer to ours is good until it would have been tried again.
+ * Stop our tries, since the other end's initiation is answered. If our key is the greater,
+ * the other end may have answered our initiation already and dropped its own: ours stays
+ * open until its retry would have been due.
  */
 static void yield(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
 {
@@ -801,7 +801,7 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 		/* An older one may be confirmed late, and seals nothing then. */
 		if (offer == &peer->offered[OM_AGENT_OFFERED - 1])
 			peer->wanted = false;
-		/* One that yielded is not needed. */
+		/* Our initiation that yielded is not needed any more. */
 		if (!peer->tries && peer->sent) {
 			drop_sent(agent, peer);
 			peer->better_at = 0;
