@@ -11,5 +11,5 @@ s/^ovpn_run_lan_traffic() {$/&\n\tip netns exec ovpn_peer0 omertactl peer set tu
 /^ovpn_run_stage "validate peer VPN addresses"/d
 s/ktap_set_plan 13/ktap_set_plan 12/
 s/ktap_set_plan 14/ktap_set_plan 13/
-# Peers do not expire, and nobody is told that he deleted one
+# Peers do not expire, and no event tells of a deletion
 s/^OVPN_JQ_FILTER='map(if .* |$/& map(select(.name == "peer-float-ntf")) |/

@@ -1,4 +1,4 @@
-# Changes to udpgro.sh and udpgso_bench.sh for omerta, each with its reason.
+# Changes to udpgro.sh for omerta, each with its reason.
 # The devices, with packets as long as Ethernet's
 s|^	ip link add type veth$|	ip link add out0 mtu 9000 type veth peer name out1 mtu 9000 netns "${PEER_NS}"\
 	ip addr add 10.254.0.1/24 dev out0\

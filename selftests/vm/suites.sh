@@ -64,33 +64,35 @@ net() {
 	machine uml amd64 net.sh "$@"
 }
 
-# suite NUMBER NAME
-suite() {
-	local rc=0
+# A suite is a process of its own, which ends at its first error.
+all() {
+	local suite n=0 failed=0
 
-	"$2" 2>&1 | sed -u 's/^/    /' || rc=$?
-	((rc == 0)) && echo "ok $1 - $2" || echo "not ok $1 - $2"
-	return "$rc"
+	echo "KTAP version 1"
+	echo "1..3"
+	for suite in wireguard openvpn net; do
+		if "$VM_DIR/suites.sh" "$suite" 2>&1 | sed -u 's/^/    /'; then
+			echo "ok $((++n)) - $suite"
+		else
+			echo "not ok $((++n)) - $suite"
+			failed=1
+		fi
+	done
+	exit "$failed"
 }
 
 main() {
-	local rc=0
-
+	case ${1:-all} in
+	all) all ;;
+	wireguard | openvpn | net) ;;
+	*) die "usage: suites.sh [wireguard|openvpn|net [TEST...]]" ;;
+	esac
 	"$VM_DIR/deps.sh"
 	source=$("$VM_DIR/source.sh")
 	EXTRA=$(mktemp -d)
 	trap 'rm -rf "$EXTRA"' EXIT
 	export EXTRA
-	if (($#)); then
-		"$@"
-		return
-	fi
-	echo "KTAP version 1"
-	echo "1..3"
-	suite 1 wireguard || rc=1
-	suite 2 openvpn || rc=1
-	suite 3 net || rc=1
-	return "$rc"
+	"$@"
 }
 
 main "$@"
