@@ -301,33 +301,46 @@ bool om_list_item(const char **text, const char *separators,
 	return true;
 }
 
-static int cmp_pointers(const void *a, const void *b)
-{
-	const struct om_prefix *x = *(const struct om_prefix *const *)a;
-	const struct om_prefix *y = *(const struct om_prefix *const *)b;
-	int d = om_prefix_cmp(x, y);
+struct nth_prefix {
+	const struct om_prefix *prefix;
+	size_t nth;
+};
 
-	/* The list is one array: of equals, the later one comes later. */
-	return d ? d : (x > y) - (x < y);
+static int cmp_nth(const void *a, const void *b)
+{
+	const struct nth_prefix *x = a, *y = b;
+	int d = om_prefix_cmp(x->prefix, y->prefix);
+
+	return d ? d : (x->nth > y->nth) - (x->nth < y->nth);
 }
 
-ssize_t om_prefixes_duplicate(const struct om_list *prefixes)
+const struct om_prefix *om_prefixes_duplicate(const struct om_list *peers, size_t *nth)
 {
+	const struct nth_prefix *found = NULL, *v;
+	const struct om_prefix *prefix = NULL;
 	struct om_list order = { 0 };
-	ssize_t found = -1;
 
-	for (size_t i = 0; i < prefixes->n; i++)
-		*(struct om_prefix **)om_list_add(&order, sizeof(void *)) =
-			OM_AT(prefixes, struct om_prefix, i);
+	for (size_t i = 0; i < peers->n; i++) {
+		const struct om_list *ips = &OM_AT(peers, struct om_peer, i)->allowed_ips;
+
+		for (size_t k = 0; k < ips->n; k++) {
+			struct nth_prefix *new = om_list_add(&order, sizeof(*new));
+
+			new->prefix = OM_AT(ips, struct om_prefix, k);
+			new->nth = order.n - 1;
+		}
+	}
 	if (order.n)
-		qsort(order.v, order.n, sizeof(void *), cmp_pointers);
-	for (size_t i = 1; i < order.n; i++) {
-		struct om_prefix **v = order.v;
-		ssize_t at = v[i] - (struct om_prefix *)prefixes->v;
-
-		if (!om_prefix_cmp(v[i - 1], v[i]) && (found < 0 || at < found))
-			found = at;
+		qsort(order.v, order.n, sizeof(struct nth_prefix), cmp_nth);
+	v = order.v;
+	for (size_t i = 1; i < order.n; i++)
+		if (!om_prefix_cmp(v[i - 1].prefix, v[i].prefix) &&
+		    (!found || v[i].nth < found->nth))
+			found = &v[i];
+	if (found) {
+		prefix = found->prefix;
+		*nth = found->nth;
 	}
 	om_list_free(&order);
-	return found;
+	return prefix;
 }

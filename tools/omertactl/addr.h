@@ -36,7 +36,10 @@ int om_prefix_cmp(const struct om_prefix *a, const struct om_prefix *b);
 bool om_list_item(const char **text, const char *separators,
 		  const char **item, size_t *len);
 
-/* Index of the first prefix that an earlier one equals, or -1 */
-ssize_t om_prefixes_duplicate(const struct om_list *prefixes);
+/*
+ * The first of all prefixes of these peers that an earlier one equals, or NULL. @nth gets
+ * its number, from 0.
+ */
+const struct om_prefix *om_prefixes_duplicate(const struct om_list *peers, size_t *nth);
 
 #endif

@@ -201,16 +201,17 @@ static int parse_prefixes(struct om_args *args, const char *text,
 
 static int check_prefixes(const struct om_args *args, struct om_err *err)
 {
-	const struct om_list *list = &args->data.peer.allowed_ips;
+	const struct om_list one = { .v = (void *)&args->data.peer, .n = 1 };
+	const struct om_prefix *twice;
 	char buf[OM_PREFIX_LEN];
-	ssize_t i;
+	size_t nth;
 
 	if (args->cmd->data != &om_peer_object)
 		return OM_OK;
-	i = om_prefixes_duplicate(list);
-	if (i < 0)
+	twice = om_prefixes_duplicate(&one, &nth);
+	if (!twice)
 		return OM_OK;
-	om_prefix_format(buf, sizeof(buf), OM_AT(list, struct om_prefix, i));
+	om_prefix_format(buf, sizeof(buf), twice);
 	return om_err(err, OM_USAGE, "allowed-ips: \"%s\": given twice", buf);
 }
 

@@ -286,7 +286,6 @@ static int read_config(const char *path, struct om_parser *p)
 	om_peer_index_free(&p->seen);
 	if (!std)
 		fclose(f);
-	om_list_free(&p->prefixes);
 	om_list_free(&p->places);
 	if (rc)
 		om_config_free(p->conf);

@@ -51,7 +51,6 @@ static int add_prefix(struct om_parser *p, const struct om_field *f,
 		return om_parser_blame(p, item, f->conf, OM_USAGE);
 	*(struct om_prefix *)om_list_add(&peer->allowed_ips, sizeof(prefix)) =
 		prefix;
-	*(struct om_prefix *)om_list_add(&p->prefixes, sizeof(prefix)) = prefix;
 	place = om_list_add(&p->places, sizeof(*place));
 	place->line = p->line;
 	place->col = (unsigned int)(item - p->text) + 1;
@@ -341,15 +340,16 @@ int om_parser_end_section(struct om_parser *p)
 
 static int check_prefixes(struct om_parser *p)
 {
-	ssize_t i = om_prefixes_duplicate(&p->prefixes);
 	const struct om_place *place;
+	const struct om_prefix *twice;
 	char buf[OM_PREFIX_LEN];
+	size_t nth;
 
-	if (i < 0)
+	twice = om_prefixes_duplicate(&p->conf->peers, &nth);
+	if (!twice)
 		return OM_OK;
-	place = OM_AT(&p->places, struct om_place, i);
-	om_prefix_format(buf, sizeof(buf),
-			 OM_AT(&p->prefixes, struct om_prefix, i));
+	place = OM_AT(&p->places, struct om_place, nth);
+	om_prefix_format(buf, sizeof(buf), twice);
 	om_err(p->err, OM_USAGE,
 	       "AllowedIPs: \"%s\": stands twice in the file", buf);
 	om_parser_put_place(p, place->line, place->col);

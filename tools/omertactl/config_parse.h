@@ -27,8 +27,7 @@ struct om_parser {
 	unsigned int mark_line;		/* of FwMark */
 	uint32_t keys_seen;		/* of this section's in config_keys.c */
 	struct om_config *conf;
-	struct om_list prefixes;	/* of all peers, struct om_prefix */
-	struct om_list places;		/* theirs, struct om_place */
+	struct om_list places;		/* of all peers' prefixes, struct om_place */
 	struct om_peer_index seen;	/* ids and public keys */
 	struct om_err *err;
 };

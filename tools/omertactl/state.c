@@ -15,7 +15,8 @@
 
 static int cmp_owner(const void *a, const void *b)
 {
-	const struct om_prefix *x = a, *y = b;
+	const struct om_prefix *x = *(const struct om_prefix *const *)a;
+	const struct om_prefix *y = *(const struct om_prefix *const *)b;
 
 	if (x->peer_id != y->peer_id)
 		return x->peer_id < y->peer_id ? -1 : 1;
@@ -30,7 +31,7 @@ static size_t first_of(const struct om_list *sorted, uint32_t id)
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (OM_AT(sorted, struct om_prefix, mid)->peer_id < id)
+		if ((*OM_AT(sorted, struct om_prefix *, mid))->peer_id < id)
 			low = mid + 1;
 		else
 			high = mid;
@@ -38,13 +39,13 @@ static size_t first_of(const struct om_list *sorted, uint32_t id)
 	return low;
 }
 
-static void distribute(struct om_list *sorted, struct om_list *peers)
+static void distribute(const struct om_list *sorted, struct om_list *peers)
 {
 	for (size_t i = 0; i < peers->n; i++) {
 		struct om_peer *peer = OM_AT(peers, struct om_peer, i);
 
 		for (size_t k = first_of(sorted, peer->id); k < sorted->n; k++) {
-			struct om_prefix *p = OM_AT(sorted, struct om_prefix, k);
+			const struct om_prefix *p = *OM_AT(sorted, struct om_prefix *, k);
 
 			if (p->peer_id != peer->id)
 				break;
@@ -58,24 +59,23 @@ static void distribute(struct om_list *sorted, struct om_list *peers)
 static int load_prefixes(struct om_nl *nl, const struct om_peer *ref,
 			 struct om_list *peers, struct om_err *err)
 {
-	struct om_list messages, all = { 0 };
+	struct om_list messages, sorted = { 0 };
 	int rc = om_nl_dump(nl, OMERTA_CMD_ALLOWED_IP_GET, &om_peer_object, ref,
 			    &messages, err);
 
 	for (size_t i = 0; i < messages.n; i++) {
-		struct om_list *list =
+		const struct om_list *list =
 			&OM_AT(&messages, struct om_peer, i)->allowed_ips;
 
 		for (size_t k = 0; k < list->n; k++)
-			*(struct om_prefix *)om_list_add(&all,
-						sizeof(struct om_prefix)) =
-				*OM_AT(list, struct om_prefix, k);
+			*(struct om_prefix **)om_list_add(&sorted, sizeof(void *)) =
+				OM_AT(list, struct om_prefix, k);
 	}
+	if (sorted.n)
+		qsort(sorted.v, sorted.n, sizeof(void *), cmp_owner);
+	distribute(&sorted, peers);
+	om_list_free(&sorted);
 	om_peers_free(&messages);
-	if (all.n)
-		qsort(all.v, all.n, sizeof(struct om_prefix), cmp_owner);
-	distribute(&all, peers);
-	om_list_free(&all);
 	return rc;
 }
 

@@ -4,58 +4,54 @@
 #include "addr.h"
 #include "keygen.h"
 #include "nl.h"
-#include "peer_index.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* Lists of pointers, as copies of what 10,000 peers have take long to write. */
 struct sync {
 	struct om_nl *nl;
 	const char *ifname;
 	const struct om_config *conf;
 	const struct om_state *state;
 	struct om_list owners;		/* prefixes of the file, with peer_id, sorted */
-	struct om_list file_peers;	/* pointers, sorted by id */
+	struct om_list file_peers;	/* sorted by id */
 	struct om_list now_peers;
 	bool literal;
 	unsigned int done;		/* requests that succeeded */
 	struct om_err *err;
 };
 
+static void add_pointer(struct om_list *list, const void *item)
+{
+	*(const void **)om_list_add(list, sizeof(item)) = item;
+}
+
+static void sort_pointers(struct om_list *list, int (*cmp)(const void *, const void *))
+{
+	if (list->n)
+		qsort(list->v, list->n, sizeof(void *), cmp);
+}
+
+/* The item of a sorted list of pointers that is like @ref, or NULL */
+static const void *find_pointer(const struct om_list *list, const void *ref,
+				int (*cmp)(const void *, const void *))
+{
+	const void **found = NULL;
+
+	if (list->n)
+		found = bsearch(&ref, list->v, list->n, sizeof(void *), cmp);
+	return found ? *found : NULL;
+}
+
 static int cmp_prefix(const void *a, const void *b)
 {
 	return om_prefix_cmp(a, b);
 }
 
-static void index_owners(struct sync *s)
+static int cmp_prefix_pointer(const void *a, const void *b)
 {
-	const struct om_list *peers = &s->conf->peers;
-
-	for (size_t i = 0; i < peers->n; i++) {
-		const struct om_peer *peer = OM_AT(peers, struct om_peer, i);
-
-		for (size_t k = 0; k < peer->allowed_ips.n; k++) {
-			struct om_prefix *p = om_list_add(&s->owners,
-							  sizeof(*p));
-
-			*p = *OM_AT(&peer->allowed_ips, struct om_prefix, k);
-			p->peer_id = peer->id;
-		}
-	}
-	if (s->owners.n)
-		qsort(s->owners.v, s->owners.n, sizeof(struct om_prefix),
-		      cmp_prefix);
-}
-
-/* The peer that the file gives a prefix to, or 0 */
-static uint32_t owner_of(const struct sync *s, const struct om_prefix *p)
-{
-	const struct om_prefix *found = NULL;
-
-	if (s->owners.n)
-		found = bsearch(p, s->owners.v, s->owners.n,
-				sizeof(struct om_prefix), cmp_prefix);
-	return found ? found->peer_id : 0;
+	return om_prefix_cmp(*(const void *const *)a, *(const void *const *)b);
 }
 
 static int cmp_id(const void *a, const void *b)
@@ -66,22 +62,51 @@ static int cmp_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
+static int cmp_key(const void *a, const void *b)
+{
+	const struct om_peer *x = *(const struct om_peer *const *)a;
+	const struct om_peer *y = *(const struct om_peer *const *)b;
+
+	return memcmp(x->public_key, y->public_key, sizeof(x->public_key));
+}
+
+static void index_owners(struct om_list *owners, const struct om_list *peers)
+{
+	for (size_t i = 0; i < peers->n; i++) {
+		const struct om_peer *peer = OM_AT(peers, struct om_peer, i);
+
+		for (size_t k = 0; k < peer->allowed_ips.n; k++) {
+			struct om_prefix *p = OM_AT(&peer->allowed_ips, struct om_prefix, k);
+
+			p->peer_id = peer->id;
+			add_pointer(owners, p);
+		}
+	}
+	sort_pointers(owners, cmp_prefix_pointer);
+}
+
+/* The peer that the file gives a prefix to, or 0 */
+static uint32_t owner_of(const struct sync *s, const struct om_prefix *p)
+{
+	const struct om_prefix *found = find_pointer(&s->owners, p, cmp_prefix_pointer);
+
+	return found ? found->peer_id : 0;
+}
+
+/* Peers that have an id */
 static void index_peers(struct om_list *index, const struct om_list *peers)
 {
 	for (size_t i = 0; i < peers->n; i++)
-		*(struct om_peer **)om_list_add(index, sizeof(void *)) =
-			OM_AT(peers, struct om_peer, i);
-	if (index->n)
-		qsort(index->v, index->n, sizeof(void *), cmp_id);
+		if (OM_AT(peers, struct om_peer, i)->id)
+			add_pointer(index, OM_AT(peers, struct om_peer, i));
+	sort_pointers(index, cmp_id);
 }
 
 static const struct om_peer *find_peer(const struct om_list *index, uint32_t id)
 {
-	const struct om_peer ref = { .id = id }, *p = &ref, **found = NULL;
+	const struct om_peer ref = { .id = id };
 
-	if (index->n)
-		found = bsearch(&p, index->v, index->n, sizeof(void *), cmp_id);
-	return found ? *found : NULL;
+	return find_pointer(index, &ref, cmp_id);
 }
 
 static int request(struct sync *s, int cmd, const struct om_peer *peer)
@@ -107,43 +132,38 @@ static int delete_peer(struct sync *s, uint32_t id)
 }
 
 /*
- * Peers without an id get that of the peer that has their key now, or a free one.
+ * Peers without an id get that of the peer that has their key now, or a free one. No two
+ * peers of a file or of a device have the same key.
  */
-
-static void number_peers(struct om_config *conf, const struct om_state *state)
+static void number_peers(struct om_config *conf, const struct om_state *state,
+			 const struct om_list *now)
 {
-	struct om_peer_index file, now;
+	struct om_list given = { 0 }, keys = { 0 };
 	uint32_t next = 1;
 
-	om_peer_index_init(&file);
-	om_peer_index_init(&now);
-	for (size_t i = 0; i < conf->peers.n; i++)
-		om_peer_index_add_id(&file, OM_AT(&conf->peers, struct om_peer, i)->id, i);
-	for (size_t i = 0; i < state->peers.n; i++) {
-		const struct om_peer *peer = OM_AT(&state->peers, struct om_peer, i);
-
-		om_peer_index_add_id(&now, peer->id, i);
-		om_peer_index_add_key(&now, peer->public_key, i);
-	}
+	index_peers(&given, &conf->peers);
+	for (size_t i = 0; i < state->peers.n; i++)
+		if (!om_key_is_zero(OM_AT(&state->peers, struct om_peer, i)->public_key))
+			add_pointer(&keys, OM_AT(&state->peers, struct om_peer, i));
+	sort_pointers(&keys, cmp_key);
 	for (size_t i = 0; i < conf->peers.n; i++) {
 		struct om_peer *peer = OM_AT(&conf->peers, struct om_peer, i);
-		size_t at;
+		const struct om_peer *same;
 
 		if (peer->id)
 			continue;
-		if (om_peer_index_key(&now, peer->public_key, &at))
-			peer->id = OM_AT(&state->peers, struct om_peer, at)->id;
-		if (!peer->id || om_peer_index_id(&file, peer->id, NULL)) {
-			while (om_peer_index_id(&file, next, NULL) ||
-			       om_peer_index_id(&now, next, NULL))
+		same = find_pointer(&keys, peer, cmp_key);
+		if (same && !find_peer(&given, same->id)) {
+			peer->id = same->id;
+		} else {
+			while (find_peer(&given, next) || find_peer(now, next))
 				next++;
-			peer->id = next;
+			peer->id = next++;
 		}
-		om_peer_index_add_id(&file, peer->id, i);
 		peer->has |= OM_BIT(OMERTA_A_PEER_ID);
 	}
-	om_peer_index_free(&file);
-	om_peer_index_free(&now);
+	om_list_free(&given);
+	om_list_free(&keys);
 }
 
 /*
@@ -389,10 +409,10 @@ int om_sync_apply(struct om_nl *nl, const char *ifname, struct om_config *conf,
 	};
 	int rc;
 
-	number_peers(conf, state);
-	index_owners(&s);
-	index_peers(&s.file_peers, &conf->peers);
 	index_peers(&s.now_peers, &state->peers);
+	number_peers(conf, state, &s.now_peers);
+	index_peers(&s.file_peers, &conf->peers);
+	index_owners(&s.owners, &conf->peers);
 	rc = sync_device(&s);
 	if (!rc)
 		rc = delete_peers(&s);
