@@ -132,8 +132,8 @@ static int delete_peer(struct sync *s, uint32_t id)
 }
 
 /*
- * Peers without an id get that of the peer that has their key now, or a free one. No two
- * peers of a file or of a device have the same key.
+ * Number the peers without an id: with the id of a peer that has their key now, or a free
+ * one. No two peers of a file have the same key; of a device's peers with it any will do.
  */
 static void number_peers(struct om_config *conf, const struct om_state *state,
 			 const struct om_list *now)
