@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# builder.sh gcc|clang|tool COMMAND...: runs a command in a root of a newer Debian with
+# builder.sh gcc|clang|tool|herd COMMAND...: runs a command in a root of a newer Debian with
 # that compiler, for kernels that the host's is too old for, or whose headers bring
-# programs that the host cannot run; or with what omertactl is built with. Sees the
-# checkout and the cache under their usual names.
+# programs that the host cannot run; with what omertactl is built with; or with herd7.
+# Sees the checkout and the cache under their usual names.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 SUITE=trixie
+APT_OPTIONS=()
 PACKAGES=(
 	base-files bash binutils coreutils dash diffutils findutils grep kmod make mawk pahole
 	perl-base sed
@@ -22,6 +23,9 @@ main() {
 		python3-minimal) ;;
 	tool) PACKAGES+=(gcc-14-for-host libasan8 libc6-dev libnl-3-dev libnl-genl-3-dev
 		libnl-route-3-dev libsodium-dev libssl-dev libubsan1 libzstd-dev pkgconf pkgconf-bin zlib1g-dev) ;;
+	# Of a suite under way, some mirrors have an old state; it is signed all the same.
+	herd) SUITE=forky PACKAGES+=(herdtools7)
+		APT_OPTIONS=('Acquire::Check-Valid-Until "false"') ;;
 	*) die "no root with $1 is known" ;;
 	esac
 	root=$CACHE/builder/$1-$(words_hash "$SUITE" "${PACKAGES[@]}")
@@ -36,7 +40,7 @@ main() {
 build() {
 	local root=$1
 
-	say "building a root of Debian $SUITE with a compiler"
+	say "building a root of Debian $SUITE with ${PACKAGES[-1]}"
 	as_root rm -rf "$root"
 	mkdir -p "$root"
 	(
@@ -46,6 +50,7 @@ build() {
 			--dpkgopt=path-exclude='/usr/share/doc/*' \
 			--dpkgopt=path-exclude='/usr/share/locale/*' \
 			--dpkgopt=path-exclude='/usr/share/man/*' \
+			"${APT_OPTIONS[@]/#/--aptopt=}" \
 			"$SUITE" "$root" "$(source_lines "$SUITE")"
 	)
 	as_root ln -sf dash "$root/usr/bin/sh"
@@ -71,5 +76,5 @@ enter() {
 	' builder "$root" "$owner" "$TOP_DIR" "$CACHE" "$@"
 }
 
-(($# > 1)) || die "usage: builder.sh gcc|clang|tool COMMAND..."
+(($# > 1)) || die "usage: builder.sh gcc|clang|tool|herd COMMAND..."
 main "$@"

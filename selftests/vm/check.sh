@@ -190,6 +190,7 @@ host_stages() {
 	stage sources "$VM_DIR/sources_test.sh"
 	stage decode "$VM_DIR/decode_capture_test.py"
 	stage compare "$TOP_DIR/selftests/perf/compare_report_test.py"
+	stage ordering "$VM_DIR/ordering.sh"
 	stage leaves user_tests leaf_tests
 	stage lists user_tests lists
 	stage omertactl tool_tests

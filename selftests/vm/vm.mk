@@ -59,9 +59,10 @@ check-uml:
 check-ciphers:
 	@selftests/ciphers.sh
 
-# Attacks on the handshake, in theory; wants verifpal
-check-model:
+# Attacks on the handshake, in theory; wants verifpal. Whether memory barriers suffice.
+check-model: vm-deps
 	@selftests/model/check.py
+	@selftests/vm/ordering.sh
 
 # Against WireGuard
 bench-tunnel:
