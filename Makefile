@@ -11,7 +11,7 @@ SYSCONFDIR ?= /etc
 all: modules tool
 
 modules:
-	$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod OMERTA_TESTS=n modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR) CONFIG_OMERTA_KUNIT_TEST=n modules
 
 tool:
 	$(MAKE) -C tools/omertactl
@@ -21,7 +21,7 @@ check-config:
 	@selftests/check_config.sh $(KDIR)
 
 modules_install: modules
-	$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod OMERTA_TESTS=n \
+	$(MAKE) -C $(KDIR) M=$(CURDIR) CONFIG_OMERTA_KUNIT_TEST=n \
 		INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
 
 install: modules_install tool

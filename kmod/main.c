@@ -9,14 +9,14 @@
 
 #include <uapi/linux/omerta.h>
 
-#include "buf.h"
-#include "device.h"
-#include "fingerprint.h"
-#include "mb.h"
-#include "netlink.h"
-#include "peer.h"
-#include "queue.h"
-#include "tenant.h"
+#include "datapath/buf.h"
+#include "device/device.h"
+#include "peer/fingerprint.h"
+#include "crypto/engine.h"
+#include "netlink/netlink.h"
+#include "peer/peer.h"
+#include "datapath/queue.h"
+#include "peer/tenant.h"
 
 /* There are none any more. */
 static void end_devices(void)
@@ -31,12 +31,12 @@ static int __init omerta_init(void)
 {
 	int err;
 
-	err = omerta_mb_load();
+	err = omerta_engine_init();
 	if (err)
 		return err;
 	err = omerta_fingerprint_init();
 	if (err)
-		goto err_mb;
+		goto err_engine;
 	err = omerta_peer_init();
 	if (err)
 		goto err_fingerprint;
@@ -60,8 +60,8 @@ err_peer:
 err_fingerprint:
 	omerta_fingerprint_exit();
 	omerta_tenant_exit();
-err_mb:
-	omerta_mb_unload();
+err_engine:
+	omerta_engine_exit();
 	return err;
 }
 
@@ -73,7 +73,7 @@ static void __exit omerta_exit(void)
 	omerta_peer_exit();
 	omerta_fingerprint_exit();
 	omerta_tenant_exit();
-	omerta_mb_unload();
+	omerta_engine_exit();
 }
 
 module_init(omerta_init);

@@ -9,7 +9,7 @@ cd "$TOP_DIR" || exit 1
 # Sources by hand: no generated code, no vectors.
 code() {
 	find kmod tools include -name build -prune -o -name '*.[ch]' \
-		! -name '*.mod.c' ! -name '*_gen.[ch]' ! -name 'vec_*.h' ! -path '*/user/include/*' -print
+		! -name '*.mod.c' ! -name '*gen.[ch]' ! -name 'vec_*.h' ! -path '*/user/include/*' -print
 }
 
 scripts() {
@@ -41,8 +41,8 @@ coccinelle() {
 	tree=$("$VM_DIR/source.sh")
 	find "$tree"/scripts/coccinelle -name '*.cocci' -print0 |
 		xargs -0 -P "$(nproc)" -I '{}' timeout 120 spatch --very-quiet --no-show-diff -D report \
-			--cocci-file '{}' --include-headers --dir kmod 2>/dev/null |
-		grep -v '_gen\.\|\.mod\.c'
+			--cocci-file '{}' --include-headers -I kmod --dir kmod 2>/dev/null |
+		grep -v 'gen\.\|\.mod\.c'
 }
 
 shell() {
@@ -71,7 +71,7 @@ drift() {
 	out=$(mktemp -d)
 	Documentation/netlink/regen.sh "$tree" "$out" >/dev/null
 	diff -r include "$out/include"
-	for file in {netlink,bench/bench}_gen.{h,c}; do
+	for file in {netlink/,bench/bench_}gen.{h,c}; do
 		diff "kmod/$file" "$out/kmod/$file"
 	done
 	rm -rf "$out"

@@ -32,5 +32,5 @@ family() {
 	sed -i 's|tools/net/ynl/ynl-regen.sh|Documentation/netlink/regen.sh|' "$2" "$3".[ch]
 	cp --parents -t "$out" "$2" "$3".[ch]
 }
-family omerta include/uapi/linux/omerta.h kmod/netlink_gen
+family omerta include/uapi/linux/omerta.h kmod/netlink/gen
 family omerta-bench include/uapi/linux/omerta_bench.h kmod/bench/bench_gen

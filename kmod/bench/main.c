@@ -13,8 +13,8 @@
 #include <linux/sort.h>
 #include <net/genetlink.h>
 
-#include "../compat.h"
-#include "../mb.h"
+#include "compat/compat.h"
+#include "crypto/engine.h"
 #include "bench_gen.h"
 #include "workers.h"
 

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 #include <uapi/linux/omerta_bench.h>
 
-#include "../chunk.h"
+#include "crypto/chunk.h"
 
 /**
  * struct payload_task - what is to be done with a payload

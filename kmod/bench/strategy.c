@@ -6,7 +6,7 @@
 
 #include "workers.h"
 
-#include "../compat.h"
+#include "compat/compat.h"
 
 static void work_fn(struct work_struct *work)
 {

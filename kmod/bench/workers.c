@@ -8,7 +8,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "../compat.h"
+#include "compat/compat.h"
 
 /* Claim chunks of the shared payload; false if none are left. */
 static bool claim(struct worker *worker, u32 *first, u32 *end)

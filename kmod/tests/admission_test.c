@@ -3,7 +3,7 @@
  * admission.c: known answers of an independent implementation of the handshake, and its
  * memories against their bounds.
  */
-#include "../admission.c"
+#include "datapath/admission.c"
 
 #include <linux/string.h>
 

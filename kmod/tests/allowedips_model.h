@@ -40,7 +40,7 @@ static void counted_kfree(void *p)
 		kvfree_rcu(p, member);	\
 	} while (0)
 
-#include "../allowedips.c"
+#include "peer/allowedips.c"
 
 #include <linux/errno.h>
 #include <linux/string.h>

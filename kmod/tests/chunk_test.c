@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wire.h, chunk.c and mb.c: nonces, and lists of chunks sealed and opened, by the
- * library and with each instruction set that this machine has.
+ * crypto/: nonces, and lists of chunks sealed and opened, by the library and by each
+ * engine that this machine supports.
  */
 #include <linux/export.h>
 #undef EXPORT_SYMBOL_GPL
 #define EXPORT_SYMBOL_GPL(sym)	/* That is what the module does. */
 
-#include "../chunk.c"
-#include "../mb.c"
+#include "crypto/chunk.c"
+#include "crypto/engine.c"
+#include "crypto/mb.c"
+#include "crypto/selftest.c"
 
 #include <linux/string.h>
+
+#include "wire/wire.h"
 
 #include "test_util.h"
 #include "vec_edges.h"
@@ -73,32 +77,32 @@ static void wycheproof(struct kunit *test)
 /* Runs @check with the library, then with each instruction set. */
 static void with_each_isa(struct kunit *test, void (*check)(struct kunit *test))
 {
-	const struct omerta_engine *isa, *best = chosen;
+	const struct omerta_engine *isa, *best = default_engine;
 
-	chosen = NULL;
+	default_engine = NULL;
 	check(test);
-	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++) {
-		if (!isa->has())
+	for (isa = engines; isa < engines + ARRAY_SIZE(engines); isa++) {
+		if (!isa->is_supported())
 			continue;
-		chosen = isa;
+		default_engine = isa;
 		check(test);
 	}
-	chosen = best;
+	default_engine = best;
 }
 
 /* An engine, though the library may be faster with so few */
 static void seal_few(const struct omerta_chunk *list, unsigned int n, const u8 *secret)
 {
-	if (chosen && list[0].len < LONG_CHUNK)
-		seal_with(chosen, list, n, secret);
+	if (default_engine && list[0].len < OMERTA_MB_LONG_CHUNK)
+		omerta_mb_seal(default_engine, list, n, secret);
 	else
 		omerta_chunk_seal(NULL, list, n, secret);
 }
 
 static u32 open_few(const struct omerta_chunk *list, unsigned int n, const u8 *secret)
 {
-	if (chosen && list[0].len < LONG_CHUNK)
-		return open_with(chosen, list, n, secret);
+	if (default_engine && list[0].len < OMERTA_MB_LONG_CHUNK)
+		return omerta_mb_open(default_engine, list, n, secret);
 	return omerta_chunk_open(NULL, list, n, secret);
 }
 
@@ -264,48 +268,49 @@ static void tags_nothing(struct omerta_mb *mb, const struct omerta_chunk *list,
 /* Catches: a self-test that lets a wrong engine pass, or a right one not. */
 static void self_test(struct kunit *test)
 {
-	struct check *check = kunit_kzalloc(test, sizeof(*check), GFP_KERNEL);
 	const struct omerta_engine *isa;
 	struct omerta_engine bad;
 
-	KUNIT_ASSERT_NOT_NULL(test, check);
-	KUNIT_EXPECT_TRUE(test, library_works(check));
-	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++) {
-		if (!isa->has())
+	KUNIT_EXPECT_EQ(test, omerta_selftest(NULL), 0);
+	for (isa = engines; isa < engines + ARRAY_SIZE(engines); isa++) {
+		if (!isa->is_supported())
 			continue;
-		KUNIT_EXPECT_TRUE_MSG(test, works(isa, check), "%s", isa->name);
+		KUNIT_EXPECT_EQ_MSG(test, omerta_selftest(isa), 0, "%s", isa->name);
 		bad = *isa;
 		bad.keys = makes_nothing;
-		KUNIT_EXPECT_FALSE_MSG(test, works(&bad, check), "%s", isa->name);
+		KUNIT_EXPECT_EQ_MSG(test, omerta_selftest(&bad), -EBADMSG, "%s",
+				    isa->name);
 		bad = *isa;
 		bad.tags = tags_nothing;
-		KUNIT_EXPECT_FALSE_MSG(test, works(&bad, check), "%s", isa->name);
+		KUNIT_EXPECT_EQ_MSG(test, omerta_selftest(&bad), -EBADMSG, "%s",
+				    isa->name);
 		bad = *isa;
 		bad.crypt = does_nothing;
-		KUNIT_EXPECT_FALSE_MSG(test, works(&bad, check), "%s", isa->name);
+		KUNIT_EXPECT_EQ_MSG(test, omerta_selftest(&bad), -EBADMSG, "%s",
+				    isa->name);
 	}
 	/* Every CPU that we run on has one. */
-	omerta_mb_unload();
-	KUNIT_EXPECT_EQ(test, omerta_mb_load(), 0);
-	KUNIT_EXPECT_NOT_NULL(test, chosen);
+	omerta_engine_exit();
+	KUNIT_EXPECT_EQ(test, omerta_engine_init(), 0);
+	KUNIT_EXPECT_NOT_NULL(test, default_engine);
 }
 
 /* Catches: an engine that failed its self-test and is used all the same. */
 static void engine_that_failed(struct kunit *test)
 {
-	const struct omerta_engine *best = chosen, *other;
-	enum verdict *v = &verdicts[best - isas];
+	const struct omerta_engine *best = default_engine, *other;
+	enum verdict *v = &verdicts[best - engines];
 
 	KUNIT_ASSERT_NOT_NULL(test, best);
 	*v = BAD;
-	omerta_mb_unload();
-	KUNIT_EXPECT_EQ(test, omerta_mb_load(), 0);
-	KUNIT_EXPECT_TRUE(test, chosen != best);
+	omerta_engine_exit();
+	KUNIT_EXPECT_EQ(test, omerta_engine_init(), 0);
+	KUNIT_EXPECT_TRUE(test, default_engine != best);
 	KUNIT_EXPECT_EQ(test, omerta_engine_find(best->name, &other), -EOPNOTSUPP);
 	*v = UNTESTED;
-	omerta_mb_unload();
-	KUNIT_EXPECT_EQ(test, omerta_mb_load(), 0);
-	KUNIT_EXPECT_PTR_EQ(test, chosen, best);
+	omerta_engine_exit();
+	KUNIT_EXPECT_EQ(test, omerta_engine_init(), 0);
+	KUNIT_EXPECT_PTR_EQ(test, default_engine, best);
 	KUNIT_EXPECT_EQ(test, *v, GOOD);
 }
 
@@ -326,7 +331,7 @@ static void one_list_as_singles(struct kunit *test)
 		test_pattern(plain, 600 * OMERTA_CHUNK_LIST, round);
 		random_list(&rng, list, n, plain, sealed);
 		list[0].len = round % 3 ? list[0].len : 0;
-		omerta_chunk_seal(chosen, list, n, secret);
+		omerta_chunk_seal(default_engine, list, n, secret);
 		for (i = 0; i < n; i++) {
 			chacha20poly1305_encrypt(one, list[i].plain,
 						 list[i].len, NULL, 0,
@@ -336,7 +341,7 @@ static void one_list_as_singles(struct kunit *test)
 					       "chunk %u of %u", i, n);
 		}
 		memset(plain, FILL, 600 * OMERTA_CHUNK_LIST);
-		KUNIT_ASSERT_EQ(test, omerta_chunk_open(chosen, list, n, secret),
+		KUNIT_ASSERT_EQ(test, omerta_chunk_open(default_engine, list, n, secret),
 				omerta_chunk_all(n));
 		test_pattern(sealed, 600 * OMERTA_CHUNK_LIST, round);
 		for (i = 0; i < n; i++)
@@ -371,14 +376,14 @@ static void one_edges_in_list(struct kunit *test)
 			list[n].nonce = v->nonce;
 			list[n].len = v->len;
 		}
-		omerta_chunk_seal(chosen, list, OMERTA_CHUNK_LIST, secret);
+		omerta_chunk_seal(default_engine, list, OMERTA_CHUNK_LIST, secret);
 		for (n = 0; n < OMERTA_CHUNK_LIST; n++) {
 			KUNIT_EXPECT_MEMEQ_MSG(test, list[n].sealed, v->sealed,
 					       v->len + OMERTA_TAG_LEN,
 					       "edge %u in lane %u", i, n);
 			list[n].plain = list[n].sealed;
 		}
-		KUNIT_EXPECT_EQ(test, omerta_chunk_open(chosen, list, n, secret),
+		KUNIT_EXPECT_EQ(test, omerta_chunk_open(default_engine, list, n, secret),
 				omerta_chunk_all(n));
 		for (n = 0; n < OMERTA_CHUNK_LIST; n++)
 			KUNIT_EXPECT_MEMEQ_MSG(test, list[n].plain, v->plain,
@@ -394,22 +399,22 @@ static void edges_in_list(struct kunit *test)
 
 static void one_lengths_in_list(struct kunit *test)
 {
-	u8 *plain = test_edge(test, SLOT_PLAIN, 4 * LONG_CHUNK);
+	u8 *plain = test_edge(test, SLOT_PLAIN, 4 * OMERTA_MB_LONG_CHUNK);
 	u8 *sealed = test_edge(test, SLOT_SEALED,
-			       4 * (LONG_CHUNK + OMERTA_TAG_LEN));
-	u8 *want = test_edge(test, 2, LONG_CHUNK + OMERTA_TAG_LEN);
-	u8 *want_plain = test_edge(test, 3, 4 * LONG_CHUNK);
+			       4 * (OMERTA_MB_LONG_CHUNK + OMERTA_TAG_LEN));
+	u8 *want = test_edge(test, 2, OMERTA_MB_LONG_CHUNK + OMERTA_TAG_LEN);
+	u8 *want_plain = test_edge(test, 3, 4 * OMERTA_MB_LONG_CHUNK);
 	u8 secret[OMERTA_SECRET_LEN];
 	struct omerta_chunk list[4];
 	u32 len, room;
 	int i;
 
 	test_pattern(secret, sizeof(secret), 1);
-	test_pattern(plain, 4 * LONG_CHUNK, 2);
-	test_pattern(want_plain, 4 * LONG_CHUNK, 2);
-	for (len = 0; len < GO_BYTES / 2; len += TEST_SCALE(1, 97)) {
+	test_pattern(plain, 4 * OMERTA_MB_LONG_CHUNK, 2);
+	test_pattern(want_plain, 4 * OMERTA_MB_LONG_CHUNK, 2);
+	for (len = 0; len < OMERTA_MB_LIST_BYTES / 2; len += TEST_SCALE(1, 97)) {
 		/* The last ends with the buffer. */
-		room = 4 * LONG_CHUNK;
+		room = 4 * OMERTA_MB_LONG_CHUNK;
 		for (i = 3; i >= 0; i--) {
 			list[i].len = i & 1 ? len : len / 16;
 			room -= list[i].len;
@@ -417,7 +422,7 @@ static void one_lengths_in_list(struct kunit *test)
 			list[i].sealed = sealed + room + i * OMERTA_TAG_LEN;
 			list[i].nonce = omerta_nonce(len, i, i == 3);
 		}
-		omerta_chunk_seal(chosen, list, 4, secret);
+		omerta_chunk_seal(default_engine, list, 4, secret);
 		for (i = 0; i < 4; i++) {
 			chacha20poly1305_encrypt(want, list[i].plain, list[i].len,
 						 NULL, 0, list[i].nonce, secret);
@@ -425,10 +430,10 @@ static void one_lengths_in_list(struct kunit *test)
 					       list[i].len + OMERTA_TAG_LEN,
 					       "%u bytes, chunk %d", len, i);
 		}
-		memset(plain + room, FILL, 4 * LONG_CHUNK - room);
-		KUNIT_ASSERT_EQ(test, omerta_chunk_open(chosen, list, 4, secret),
+		memset(plain + room, FILL, 4 * OMERTA_MB_LONG_CHUNK - room);
+		KUNIT_ASSERT_EQ(test, omerta_chunk_open(default_engine, list, 4, secret),
 				omerta_chunk_all(4));
-		KUNIT_ASSERT_MEMEQ_MSG(test, plain, want_plain, 4 * LONG_CHUNK,
+		KUNIT_ASSERT_MEMEQ_MSG(test, plain, want_plain, 4 * OMERTA_MB_LONG_CHUNK,
 				       "%u bytes", len);
 		cond_resched();
 	}
@@ -454,7 +459,7 @@ static void one_list_in_place(struct kunit *test)
 	test_random(&rng, plain, 600 * OMERTA_CHUNK_LIST);
 	for (n = 1; n <= OMERTA_CHUNK_LIST; n++) {
 		random_list(&rng, list, n, plain, sealed);
-		omerta_chunk_seal(chosen, list, n, secret);
+		omerta_chunk_seal(default_engine, list, n, secret);
 		for (i = 0; i < n; i++) {
 			u8 *at = there + (list[i].sealed - sealed);
 
@@ -462,10 +467,10 @@ static void one_list_in_place(struct kunit *test)
 			list[i].plain = at;
 			list[i].sealed = at;
 		}
-		omerta_chunk_seal(chosen, list, n, secret);
+		omerta_chunk_seal(default_engine, list, n, secret);
 		i = list[n - 1].sealed - there + list[n - 1].len + OMERTA_TAG_LEN;
 		KUNIT_ASSERT_MEMEQ_MSG(test, there, sealed, i, "%u", n);
-		KUNIT_EXPECT_EQ(test, omerta_chunk_open(chosen, list, n, secret),
+		KUNIT_EXPECT_EQ(test, omerta_chunk_open(default_engine, list, n, secret),
 				omerta_chunk_all(n));
 		for (i = 0; i < n; i++)
 			KUNIT_EXPECT_MEMEQ_MSG(test, list[i].plain,
@@ -502,14 +507,14 @@ static void bad_in_list(struct kunit *test)
 		/* None is behind another of its record. */
 		for (i = 0; i < n; i++)
 			list[i].nonce -= omerta_nonce_index(list[i].nonce);
-		omerta_chunk_seal(chosen, list, n, secret);
+		omerta_chunk_seal(default_engine, list, n, secret);
 		for (i = 0; i < n; i++)
 			if (bad & BIT(i))
 				list[i].sealed[test_below(&rng, list[i].len +
 							  OMERTA_TAG_LEN)] ^=
 					1 << test_below(&rng, 8);
 		memset(plain, FILL, 600 * OMERTA_CHUNK_LIST);
-		KUNIT_ASSERT_EQ_MSG(test, omerta_chunk_open(chosen, list, n, secret),
+		KUNIT_ASSERT_EQ_MSG(test, omerta_chunk_open(default_engine, list, n, secret),
 				    omerta_chunk_all(n) & ~bad, "%u of %u", bad,
 				    n);
 		for (i = 0; i < n; i++) {
@@ -537,37 +542,37 @@ static void bound_to_nonce_and_secret(struct kunit *test)
 				  .nonce = 5, .len = sizeof(plain) };
 	unsigned int bit;
 
-	omerta_chunk_seal(chosen, &c, 1, secret);
+	omerta_chunk_seal(default_engine, &c, 1, secret);
 	for (bit = 0; bit < 64; bit++) {
 		c.nonce ^= 1ULL << bit;
-		KUNIT_EXPECT_FALSE_MSG(test, omerta_chunk_open(chosen, &c, 1, secret),
+		KUNIT_EXPECT_FALSE_MSG(test, omerta_chunk_open(default_engine, &c, 1, secret),
 				       "nonce bit %u", bit);
 		c.nonce ^= 1ULL << bit;
 	}
 	for (bit = 0; bit < 8 * sizeof(secret); bit++) {
 		secret[bit / 8] ^= 1 << bit % 8;
-		KUNIT_EXPECT_FALSE_MSG(test, omerta_chunk_open(chosen, &c, 1, secret),
+		KUNIT_EXPECT_FALSE_MSG(test, omerta_chunk_open(default_engine, &c, 1, secret),
 				       "secret bit %u", bit);
 		secret[bit / 8] ^= 1 << bit % 8;
 	}
-	KUNIT_EXPECT_TRUE(test, omerta_chunk_open(chosen, &c, 1, secret));
+	KUNIT_EXPECT_TRUE(test, omerta_chunk_open(default_engine, &c, 1, secret));
 }
 
 /* Catches: a name that is shown but not taken, or of what this CPU cannot do. */
 static void engines_by_name(struct kunit *test)
 {
-	const struct omerta_engine *isa, *found = isas;
+	const struct omerta_engine *isa, *found = engines;
 
 	KUNIT_EXPECT_EQ(test, omerta_engine_find("lib", &found), 0);
 	KUNIT_EXPECT_PTR_EQ(test, found, NULL);
 	KUNIT_EXPECT_EQ(test, strcmp(omerta_engine_name(NULL), "lib"), 0);
 	KUNIT_EXPECT_EQ(test, omerta_engine_find("auto", &found), 0);
 	KUNIT_EXPECT_PTR_EQ(test, found, omerta_engine_default());
-	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++) {
+	for (isa = engines; isa < engines + ARRAY_SIZE(engines); isa++) {
 		found = NULL;
 		KUNIT_EXPECT_EQ(test, omerta_engine_find(isa->name, &found),
-				isa->has() ? 0 : -EOPNOTSUPP);
-		KUNIT_EXPECT_PTR_EQ(test, found, isa->has() ? isa : NULL);
+				isa->is_supported() ? 0 : -EOPNOTSUPP);
+		KUNIT_EXPECT_PTR_EQ(test, found, isa->is_supported() ? isa : NULL);
 		KUNIT_EXPECT_EQ(test, strcmp(omerta_engine_name(isa), isa->name), 0);
 	}
 	KUNIT_EXPECT_EQ(test, omerta_engine_find("", &found), -ENOENT);
@@ -592,23 +597,22 @@ static struct kunit_case chunk_cases[] = {
 	{}
 };
 
-/* As omerta_mb_load(), without the self-test each time */
+/* As omerta_engine_init(), without the self-test each time */
 static int chunk_init(struct kunit *test)
 {
 	const struct omerta_engine *isa;
 
-	rooms = alloc_percpu(struct omerta_mb);
-	if (!rooms)
+	if (omerta_mb_init())
 		return -ENOMEM;
-	for (isa = isas; !chosen && isa < isas + ARRAY_SIZE(isas); isa++)
-		if (isa->has())
-			chosen = isa;
+	for (isa = engines; !default_engine && isa < engines + ARRAY_SIZE(engines); isa++)
+		if (isa->is_supported())
+			default_engine = isa;
 	return 0;
 }
 
 static void chunk_exit(struct kunit *test)
 {
-	omerta_mb_unload();
+	omerta_engine_exit();
 	test_exit(test);
 }
 

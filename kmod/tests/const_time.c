@@ -6,7 +6,8 @@
  * only a branch on the secret, which must be found. Besides, nothing secret is to stay in
  * the memory where an engine works.
  */
-#include "../mb.c"
+#include "crypto/engine.c"
+#include "crypto/mb.c"
 
 #include <stdio.h>
 
@@ -47,16 +48,16 @@ static void public_tags(struct omerta_mb *mb, const struct omerta_chunk *list,
 
 static void expect_wiped(const struct omerta_engine *isa)
 {
-	const u8 *at = (u8 *)rooms->secret, *end = (u8 *)(rooms + 1);
+	const u8 *at = (u8 *)scratch->secret, *end = (u8 *)(scratch + 1);
 
 	/* The sanitizer does not know what explicit_bzero() does. */
-	make_public(rooms, sizeof(*rooms));
+	make_public(scratch, sizeof(*scratch));
 	while (at < end && !*at)
 		at++;
 	if (at == end)
 		return;
 	fprintf(stderr, "const_time: %s: byte %zu of its memory is not wiped\n", isa->name,
-		(size_t)(at - (u8 *)rooms));
+		(size_t)(at - (u8 *)scratch));
 	exit(3);
 }
 
@@ -65,12 +66,12 @@ static void check_list(const struct omerta_engine *isa, struct omerta_chunk *lis
 {
 	make_secret(secret, sizeof(secret));
 	make_secret(plain, sizeof(plain));
-	seal_with(isa, list, n, secret);
+	omerta_mb_seal(isa, list, n, secret);
 	expect_wiped(isa);
 	make_public(sealed, sizeof(sealed));
 	if (spoil)
 		list[0].sealed[list[0].len]++;
-	if (open_with(isa, list, n, secret) != (omerta_chunk_all(n) & ~(u32)spoil)) {
+	if (omerta_mb_open(isa, list, n, secret) != (omerta_chunk_all(n) & ~(u32)spoil)) {
 		fprintf(stderr, "const_time: %s: wrong verdicts\n", isa->name);
 		exit(2);
 	}
@@ -103,16 +104,17 @@ int main(int argc, char **argv)
 {
 	const struct omerta_engine *isa;
 
-	rooms = alloc_percpu(struct omerta_mb);
-	memset(rooms, 0, sizeof(*rooms));
+	if (omerta_mb_init())
+		return 1;
+	memset(scratch, 0, sizeof(*scratch));
 	if (argc > 1) {
 		make_secret(secret, 1);
 		if (secret[0])
 			puts("a leak");
 		return 0;
 	}
-	for (isa = isas; isa < isas + ARRAY_SIZE(isas); isa++)
-		if (isa->has()) {
+	for (isa = engines; isa < engines + ARRAY_SIZE(engines); isa++)
+		if (isa->is_supported()) {
 			check_isa(isa);
 			printf("%s\n", isa->name);
 		}

@@ -7,8 +7,8 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "../chunk.h"
-#include "../mb.h"
+#include "crypto/chunk.h"
+#include "crypto/engine.h"
 
 #define REPEAT	1000
 /* With room for the tags */

@@ -8,7 +8,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "../mb.h"
+#include "crypto/engine.h"
 #include "lists.h"
 
 #define HEAD	7
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	if (sodium_init() < 0 || omerta_mb_load())
+	if (sodium_init() < 0 || omerta_engine_init())
 		abort();
 	return 0;
 }

@@ -3,9 +3,9 @@
  * Keys: their states, their limits and who may still use them. Limits that
  * traffic never reaches are reached by setting the counters.
  */
-#include "../key_state.c"
-#include "../keyring.c"
-#include "../keys.c"
+#include "peer/key_state.c"
+#include "peer/keyring.c"
+#include "peer/keys.c"
 
 #include "test_util.h"
 

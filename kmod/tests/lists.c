@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../mb.h"
+#include "crypto/engine.h"
 #include "test_util.h"
 
 #define ALIGN_TO	64

@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-#include "../chunk.h"
+#include "crypto/chunk.h"
 
 /* Beyond the engine's longest, from which on chunks are the library's */
 #define LISTS_LEN_MAX	4200

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sodium.h>
 
-#include "../mb.h"
+#include "crypto/engine.h"
 #include "lists.h"
 #include "test_util.h"
 
@@ -61,7 +61,7 @@ int main(void)
 	unsigned int i;
 	int err;
 
-	if (sodium_init() < 0 || omerta_mb_load()) {
+	if (sodium_init() < 0 || omerta_engine_init()) {
 		fprintf(stderr, "lists: no ciphers\n");
 		return 1;
 	}
@@ -79,6 +79,6 @@ int main(void)
 		       lists_engines[i]);
 		fflush(stdout);
 	}
-	omerta_mb_unload();
+	omerta_engine_exit();
 	return 0;
 }

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../mb_avx512vl.c"
+#include "crypto/mb_avx512vl.c"

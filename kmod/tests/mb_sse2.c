@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../mb_sse2.c"
+#include "crypto/mb_sse2.c"

@@ -2,7 +2,7 @@
 /*
  * merge.c: which packets continue which, and the headers of all together.
  */
-#include "../merge.c"
+#include "datapath/merge.c"
 
 #include "test_util.h"
 

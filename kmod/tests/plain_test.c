@@ -3,7 +3,7 @@
  * record.c: the structure of a record's plaintext, that is, what somebody who
  * has a key can make the receiver parse.
  */
-#include "../record.h"
+#include "wire/record.h"
 
 #include <linux/errno.h>
 #include <linux/string.h>

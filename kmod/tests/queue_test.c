@@ -3,7 +3,7 @@
  * Work split over CPUs: every item once, in contiguous runs or whole jobs, whoever
  * helps.
  */
-#include "../queue.c"
+#include "datapath/queue.c"
 
 #include <linux/completion.h>
 #include <linux/slab.h>

@@ -2,7 +2,7 @@
 /*
  * record.c: layout and header of records, and known answers for whole records.
  */
-#include "../record.c"
+#include "wire/record.c"
 
 #include "test_util.h"
 #include "vec_records.h"

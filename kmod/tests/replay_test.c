@@ -2,7 +2,7 @@
 /*
  * replay.c against a set of all counters that were accepted.
  */
-#include "../replay.c"
+#include "peer/replay.c"
 
 #include <linux/string.h>
 

@@ -3,7 +3,7 @@
  * chunk.c and record.c together: what somebody without the key can do to
  * records on their way, none of which may come through.
  */
-#include "../record.h"
+#include "wire/record.h"
 
 #include <linux/string.h>
 

@@ -58,13 +58,13 @@ copy_sources() {
 	local to=${*: -1}
 
 	(cd "$TOP_DIR" && find "${@:1:$#-1}" \( -name '*.[ch]' -o -name Kbuild -o \
-		-name Makefile -o -name '*.mk' -o -name '*.probes' -o -name '*.sh' \) ! -name '*.mod.c' -print0 |
+		-name Makefile -o -name Kconfig -o -name '*.mk' -o -name probes -o -name '*.sh' \) ! -name '*.mod.c' -print0 |
 		xargs -0 cp -pu --parents -t "$to")
 }
 
 # copy_tree TO: what packages are built from.
 copy_tree() {
-	copy_sources kmod include tools selftests "$1"
+	copy_sources Kbuild Kconfig kmod include tools selftests "$1"
 	(cd "$TOP_DIR" && cp -r --parents -t "$1" debian Documentation Makefile dkms.conf \
 		README.md COPYING tools/omertactl/completion tools/omertactl/systemd)
 }

@@ -11,11 +11,11 @@ main() {
 	local suite machine=''
 
 	mkdir -p "$copy"
-	copy_sources kmod include "$copy"
+	copy_sources Kbuild Kconfig kmod include "$copy"
 	[[ $arch != arm64 ]] || machine='ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-'
 	[[ ! -e $dir/make ]] || machine=$(<"$dir/make")
 	# shellcheck disable=SC2206 # words
-	cmd=(make -C "$dir/build" "M=$copy/kmod" "W=1" $machine "${@:3}")
+	cmd=(make -C "$dir/build" "M=$copy" "W=1" $machine "${@:3}")
 	suite=$(builder "$kver")
 	[[ $suite == - ]] || cmd=("$VM_DIR/builder.sh" "$suite" "${cmd[@]}")
 	# ARCH is kbuild's word too, with other values.

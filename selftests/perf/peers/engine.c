@@ -7,7 +7,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "../../../kmod/mb.h"
+#include "crypto/engine.h"
 #include "peer.h"
 
 static const struct omerta_engine *engine;
@@ -18,7 +18,7 @@ static bool start(const struct peer *peer, const uint8_t key[PEER_KEY_LEN])
 	static bool loaded;
 
 	memcpy(secret, key, sizeof(secret));
-	if (!loaded && (sodium_init() < 0 || omerta_mb_load()))
+	if (!loaded && (sodium_init() < 0 || omerta_engine_init()))
 		return false;
 	loaded = true;
 	/* Behind "omerta " */

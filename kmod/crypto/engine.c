@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The multi-buffer engines: which ones there are, and which one is used by default.
+ * An engine is used only after it has passed its self-test.
+ */
+#include "crypto/engine.h"
+
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "compat/compat.h"
+#include "crypto/mb.h"
+#include "crypto/selftest.h"
+
+/* User-mode Linux has neither vectors nor these feature bits, unless patched. */
+#if defined(CONFIG_X86_64) && defined(XFEATURE_MASK_YMM)
+#define MB_X86
+#elif defined(CONFIG_ARM64)
+#define MB_ARM64
+#endif
+
+#ifdef MB_X86
+static bool has_avx512vl(void)
+{
+	return boot_cpu_has(X86_FEATURE_AVX512VL) &&
+	       cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM |
+				 XFEATURE_MASK_AVX512, NULL);
+}
+
+static bool has_avx512ifma(void)
+{
+#ifdef X86_FEATURE_PREFER_YMM
+	/* On these CPUs the widest vectors lower the clock frequency. */
+	if (boot_cpu_has(X86_FEATURE_PREFER_YMM))
+		return false;
+#endif
+	return has_avx512vl() && boot_cpu_has(X86_FEATURE_AVX512IFMA);
+}
+
+static bool has_avx2(void)
+{
+	return boot_cpu_has(X86_FEATURE_AVX2) &&
+	       cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
+}
+
+static bool has_ssse3(void)
+{
+	return boot_cpu_has(X86_FEATURE_SSSE3);
+}
+
+static bool has_sse2(void)
+{
+	return boot_cpu_has(X86_FEATURE_XMM2);
+}
+#elif defined(MB_ARM64)
+static bool has_neon(void)
+{
+	return cpu_have_named_feature(ASIMD);
+}
+#endif
+
+#define ENGINE(isa, min_chunks)						\
+	{ "mb-" #isa, has_##isa, omerta_mb_keys_##isa,			\
+	  omerta_mb_crypt_##isa, omerta_mb_tags_##isa,			\
+	  omerta_mb_wipe_##isa, min_chunks }
+
+/* Fastest first. */
+static const struct omerta_engine engines[] = {
+#ifdef MB_X86
+	ENGINE(avx512ifma, 2),
+	ENGINE(avx512vl, 3),
+	ENGINE(avx2, 3),
+	ENGINE(ssse3, 4),
+	ENGINE(sse2, 4),
+#elif defined(MB_ARM64)
+	ENGINE(neon, 2),
+#endif
+};
+
+/* Results of the self-tests; written while the module is loaded, later under RTNL. */
+static enum verdict { UNTESTED, GOOD, BAD } verdicts[ARRAY_SIZE(engines)];
+
+/* NULL is the library. */
+static const struct omerta_engine *default_engine __read_mostly;
+
+/* Test an engine once. Returns 0, -EOPNOTSUPP or -ENOMEM. */
+static int check_engine(const struct omerta_engine *engine)
+{
+	enum verdict *v = &verdicts[engine - engines];
+	int err;
+
+	if (!engine->is_supported() || !may_use_simd())
+		return -EOPNOTSUPP;
+	if (*v == UNTESTED) {
+		err = omerta_selftest(engine);
+		if (err == -ENOMEM)
+			return err;
+		*v = err ? BAD : GOOD;
+		if (err)
+			pr_err("omerta: %s fails its self-test and is not used\n",
+			       engine->name);
+	}
+	return *v == GOOD ? 0 : -EOPNOTSUPP;
+}
+
+/**
+ * omerta_engine_find() - find an engine by its name
+ * @name: its name; "lib" is the library, "auto" the default
+ * @engine: set to the engine; NULL is the library
+ *
+ * An engine other than the default is tested first.
+ *
+ * Context: process context, RTNL held.
+ * Return: 0, -ENOENT if no engine has that name, -EOPNOTSUPP if this CPU does not support
+ * it or it fails its self-test, or -ENOMEM.
+ */
+int omerta_engine_find(const char *name, const struct omerta_engine **engine)
+{
+	unsigned int i;
+	int err;
+
+	if (!strcmp(name, "auto")) {
+		*engine = default_engine;
+		return 0;
+	}
+	if (!strcmp(name, "lib")) {
+		*engine = NULL;
+		return 0;
+	}
+	for (i = 0; i < ARRAY_SIZE(engines); i++) {
+		if (strcmp(engines[i].name, name))
+			continue;
+		err = check_engine(&engines[i]);
+		if (!err)
+			*engine = &engines[i];
+		return err;
+	}
+	return -ENOENT;
+}
+EXPORT_SYMBOL_GPL(omerta_engine_find); /* for omerta_bench */
+
+/**
+ * omerta_engine_init() - test the library and choose the default engine
+ *
+ * Context: process context, once before anything is sealed or opened.
+ * Return: 0 or a negative errno.
+ */
+int omerta_engine_init(void)
+{
+	unsigned int i;
+	int err;
+
+	err = omerta_mb_init();
+	if (err)
+		return err;
+	err = omerta_selftest(NULL);
+	if (err) {
+		if (err != -ENOMEM)
+			pr_err("omerta: the kernel's ChaCha20-Poly1305 fails RFC 8439's test\n");
+		goto err_mb;
+	}
+	for (i = 0; i < ARRAY_SIZE(engines); i++) {
+		err = check_engine(&engines[i]);
+		if (err == -ENOMEM)
+			goto err_mb;
+		if (!err) {
+			default_engine = &engines[i];
+			break;
+		}
+	}
+	return 0;
+
+err_mb:
+	omerta_mb_exit();
+	return err;
+}
+
+/**
+ * omerta_engine_exit() - undo omerta_engine_init()
+ *
+ * Context: process context; nothing is sealed or opened any more.
+ */
+void omerta_engine_exit(void)
+{
+	default_engine = NULL;
+	omerta_mb_exit();
+}
+
+/**
+ * omerta_engine_default() - the fastest engine of this machine
+ *
+ * Return: the engine; NULL is the library.
+ */
+const struct omerta_engine *omerta_engine_default(void)
+{
+	return default_engine;
+}
+EXPORT_SYMBOL_GPL(omerta_engine_default); /* for omerta_cost */
+
+/**
+ * omerta_engine_name() - name of an engine
+ * @engine: the engine, NULL for the library
+ *
+ * Return: a constant string: "lib", or "mb-" and an instruction set.
+ */
+const char *omerta_engine_name(const struct omerta_engine *engine)
+{
+	return engine ? engine->name : "lib";
+}
+EXPORT_SYMBOL_GPL(omerta_engine_name);

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0
+#define ISA	avx2
+#define LANES	8
+#define BATCHES	1
+#define WAYS	4
+#define BYTE_SHUFFLES
+#define LIMBS	"mb_limbs26.h"
+#include "crypto/mb_simd.h"

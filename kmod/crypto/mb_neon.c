@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0
+#define ISA	neon
+#define LANES	4
+#define BATCHES	1
+#define WAYS	2
+#define BYTE_SHUFFLES
+#define LIMBS	"mb_limbs26.h"
+#include "crypto/mb_simd.h"

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Self-tests: the library against RFC 8439, then each engine against the library.
+ */
+#include "crypto/selftest.h"
+
+#include <crypto/chacha20poly1305.h>
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/prandom.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "compat/compat.h"
+#include "crypto/engine.h"
+#include "crypto/mb.h"
+
+#define CHECK_LISTS	2000
+
+/**
+ * struct check - memory of a self-test
+ * @rnd: generator of the lists
+ * @secret: secret of the current list
+ * @list: the current list
+ * @plain: its plaintexts, one after the other
+ * @sealed: its sealed chunks
+ * @want: expected bytes of one chunk
+ */
+struct check {
+	struct rnd_state rnd;
+	u8 secret[OMERTA_SECRET_LEN];
+	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	u8 plain[OMERTA_MB_LIST_BYTES];
+	u8 sealed[OMERTA_MB_LIST_BYTES + OMERTA_CHUNK_LIST * OMERTA_TAG_LEN];
+	u8 want[OMERTA_MB_LONG_CHUNK + OMERTA_TAG_LEN];
+};
+
+/* Half of the chunks are full ones, and few are longer than a long record's. */
+static u32 make_len(struct check *check)
+{
+	u32 random = prandom_u32_state(&check->rnd);
+
+	if (random & 1)
+		return OMERTA_CHUNK_MIN;
+	return (random >> 4) % (random & 14 ? 700 : OMERTA_MB_LONG_CHUNK);
+}
+
+static unsigned int make_list(struct check *check)
+{
+	unsigned int n = 1 + prandom_u32_state(&check->rnd) % OMERTA_CHUNK_LIST;
+	unsigned int i;
+	u32 at = 0;
+
+	prandom_bytes_state(&check->rnd, check->secret, sizeof(check->secret));
+	prandom_bytes_state(&check->rnd, check->plain, sizeof(check->plain));
+	for (i = 0; i < n; i++) {
+		struct omerta_chunk *c = &check->list[i];
+
+		c->len = make_len(check);
+		if (at + c->len > sizeof(check->plain))
+			break;
+		c->plain = check->plain + at;
+		c->sealed = check->sealed + at + i * OMERTA_TAG_LEN;
+		c->nonce = (u64)prandom_u32_state(&check->rnd) << 32 |
+			   prandom_u32_state(&check->rnd);
+		at += c->len;
+	}
+	return i;
+}
+
+/* Return true if the library seals the list's chunks alike. */
+static bool is_sealed_well(struct check *check, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		const struct omerta_chunk *c = &check->list[i];
+
+		chacha20poly1305_encrypt(check->want, c->plain, c->len, NULL, 0,
+					 c->nonce, check->secret);
+		if (memcmp(check->want, c->sealed, c->len + OMERTA_TAG_LEN))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Open the sealed list in place. Every other time one chunk has a wrong bit: it must be
+ * refused and stay as it is.
+ */
+static bool opens_well(const struct omerta_engine *engine, struct check *check, unsigned int n)
+{
+	unsigned int i, bad = prandom_u32_state(&check->rnd) % (2 * n);
+	u32 bit = prandom_u32_state(&check->rnd);
+	u32 want = omerta_chunk_all(n);
+	const u8 *plain = check->plain;
+
+	if (bad < n) {
+		const struct omerta_chunk *c = &check->list[bad];
+		u32 len = c->len + OMERTA_TAG_LEN;
+
+		c->sealed[(bit >> 3) % len] ^= 1 << (bit & 7);
+		memcpy(check->want, c->sealed, len);
+		want &= ~BIT(bad);
+	}
+	for (i = 0; i < n; i++)
+		check->list[i].plain = check->list[i].sealed;
+	if (omerta_mb_open(engine, check->list, n, check->secret) != want)
+		return false;
+	for (i = 0; i < n; plain += check->list[i++].len)
+		if (memcmp(check->list[i].sealed, i == bad ? check->want : plain,
+			   check->list[i].len))
+			return false;
+	return true;
+}
+
+/* Compare an engine with the library on lists of all kinds. */
+static bool engine_works(const struct omerta_engine *engine, struct check *check)
+{
+	unsigned int i, n;
+
+	prandom_seed_state(&check->rnd, 1);
+	for (i = 0; i < CHECK_LISTS; i++) {
+		n = make_list(check);
+		omerta_mb_seal(engine, check->list, n, check->secret);
+		if (!is_sealed_well(check, n) || !opens_well(engine, check, n))
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
+/* RFC 8439, A.5; the tag is right only if the ciphertext is. */
+static bool library_works(struct check *check)
+{
+	static const u8 key[] = {
+		0x1c, 0x92, 0x40, 0xa5, 0xeb, 0x55, 0xd3, 0x8a,
+		0xf3, 0x33, 0x88, 0x86, 0x04, 0xf6, 0xb5, 0xf0,
+		0x47, 0x39, 0x17, 0xc1, 0x40, 0x2b, 0x80, 0x09,
+		0x9d, 0xca, 0x5c, 0xbc, 0x20, 0x70, 0x75, 0xc0
+	};
+	static const u8 ad[] = {
+		0xf3, 0x33, 0x88, 0x86, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x4e, 0x91
+	};
+	static const u8 plain[] =
+		"Internet-Drafts are draft documents valid for a maximum of "
+		"six months and may be updated, replaced, or obsoleted by "
+		"other documents at any time. It is inappropriate to use "
+		"Internet-Drafts as reference material or to cite them other "
+		"than as /\xe2\x80\x9cwork in progress./\xe2\x80\x9d";
+	static const u8 tag[OMERTA_TAG_LEN] = {
+		0xee, 0xad, 0x9d, 0x67, 0x89, 0x0c, 0xbb, 0x22,
+		0x39, 0x23, 0x36, 0xfe, 0xa1, 0x85, 0x1f, 0x38
+	};
+	const u64 nonce = 0x0807060504030201;
+	u32 len = sizeof(plain) - 1;
+
+	chacha20poly1305_encrypt(check->want, plain, len, ad, sizeof(ad), nonce,
+				 key);
+	if (memcmp(check->want + len, tag, sizeof(tag)) ||
+	    !chacha20poly1305_decrypt(check->want, check->want, len + sizeof(tag),
+				      ad, sizeof(ad), nonce, key))
+		return false;
+	return !memcmp(check->want, plain, len);
+}
+
+/**
+ * omerta_selftest() - test an engine
+ * @engine: the engine; NULL for the library
+ *
+ * Context: process context; the scratch areas of mb.c exist.
+ * Return: 0, -ENOMEM, or -EBADMSG if the engine does not work.
+ */
+int omerta_selftest(const struct omerta_engine *engine)
+{
+	struct check *check = kmalloc(sizeof(*check), GFP_KERNEL);
+	bool works;
+
+	if (!check)
+		return -ENOMEM;
+	works = engine ? engine_works(engine, check) : library_works(check);
+	kfree(check);
+	return works ? 0 : -EBADMSG;
+}

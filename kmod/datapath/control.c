@@ -1,0 +1,846 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Control datagrams on their way to user space: to the netlink socket that bound
+ * itself to the device.
+ *
+ * Anyone who can reach the port can send them. A socket that gave its public key gets
+ * handshake messages by what they prove, see "Control datagrams" in
+ * Documentation/keying.rst. Proofs that take more than a look are checked in a worker,
+ * so that data is not held up. All other datagrams are strangers', which share one
+ * limit and a small part of the reader's buffer.
+ */
+#include "datapath/control.h"
+
+#include <linux/netlink.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <linux/workqueue.h>
+
+#include "datapath/admission.h"
+#include "compat/compat.h"
+#include "peer/event.h"
+#include "netlink/gen.h"
+#include "peer/peer.h"
+#include "datapath/stats.h"
+#include "peer/tenant.h"
+#include "datapath/udp.h"
+
+/* What may come at once is what a limit allows in this time, and one. */
+#define BURST_TIME	(NSEC_PER_SEC / 4)
+/* A reader that was behind counts as busy for this long. */
+#define BUSY_NS		NSEC_PER_SEC
+/* Initiations that may wait for the worker, as many as in-kernel WireGuard allows. */
+#define PENDING_MAX	4096
+/* Initiations of one device that may wait, whatever waits on the tenant's others */
+#define PENDING_OWN	64
+/* The worker checks this many before it lets others run. */
+#define PENDING_BATCH	64
+
+/* Memory of all initiations that wait on devices of a tenant. */
+static const struct omerta_bounds pending_bounds = {
+	.tenant = SZ_8M,
+	.owner = SZ_16M,
+	.dead = OMERTA_UNBOUNDED,
+};
+
+/* Shares of the reader's buffer, in sixteenths; strangers' is a setting. */
+#define SHARE_BUSY	2
+#define SHARE_PROVED	8
+#define SHARE_ALL	16
+
+/**
+ * struct omerta_binding - a socket that takes control datagrams
+ * @list: member of the module's list; lock: bindings_lock
+ * @tun: the device
+ * @sk: the socket; stays for a grace period after it has been unbound
+ * @portid: its address
+ * @adm: admits handshake messages, NULL if the socket gave no public key
+ * @all_types: strangers' datagrams are wanted in spite of @adm
+ * @key: keys that its public key implies, if there is @adm
+ * @rcu: for the deferred free
+ */
+struct omerta_binding {
+	struct list_head list;
+	struct omerta_tunnel *tun;
+	struct sock *sk;
+	u32 portid;
+	struct omerta_admission *adm;
+	bool all_types;
+	struct omerta_admit_key key;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct omerta_datagram - a control datagram
+ * @list: member of &omerta_admission.pending
+ * @tenant: charged for it and referred to while it is pending, NULL if it is not charged
+ * @iif: interface that it came in by
+ * @len: bytes of @data
+ * @from: where it came from
+ * @data: UDP payload
+ */
+struct omerta_datagram {
+	struct list_head list;
+	struct omerta_tenant *tenant;
+	int iif;
+	u32 len;
+	struct omerta_endpoint from;
+	const u8 *data;
+};
+
+/**
+ * struct omerta_admission - what admits handshake messages of a device
+ * @ids: local key ids of initiations sent lately
+ * @macs: first bytes of mac1 of messages sent lately
+ * @lock: of @pending and @n_pending; BH off
+ * @pending: initiations that wait for the worker
+ * @n_pending: their number
+ * @work: checks them; refers to the device while it is queued
+ * @tun: the device
+ * @busy_until: boot time in ns until which the reader counts as busy; @work only
+ * @jar: the cookies' secret; @work only
+ * @seen: initiations that were let in by a cookie; @work only
+ * @site: of the limits on their sources, by hash; @work only
+ */
+struct omerta_admission {
+	struct omerta_sent_set ids;
+	struct omerta_sent_set macs;
+	spinlock_t lock; /* of @pending */
+	struct list_head pending;
+	unsigned int n_pending;
+	struct work_struct work;
+	struct omerta_tunnel *tun;
+	u64 busy_until;
+	struct omerta_cookie_jar jar;
+	struct omerta_seen seen;
+	u64 site[OMERTA_CONTROL_SITES];
+};
+
+/* Of all devices; also of their &omerta_control.bound. */
+static LIST_HEAD(bindings);
+static DEFINE_SPINLOCK(bindings_lock);
+static bool closed;	/* lock: bindings_lock */
+
+static struct workqueue_struct *workers;
+
+/**
+ * omerta_control_is() - whether a datagram is for user space
+ * @data: UDP payload
+ * @len: its length
+ *
+ * Return: true if its type is one of those.
+ */
+bool omerta_control_is(const u8 *data, u32 len)
+{
+	u8 type;
+
+	if (len <= OMERTA_MAGIC_LEN ||
+	    memcmp(data, OMERTA_MAGIC, OMERTA_MAGIC_LEN))
+		return false;
+	type = data[OMERTA_MAGIC_LEN];
+	return type == OMERTA_TYPE_MESH || (type >= OMERTA_TYPE_CONTROL &&
+					    type <= OMERTA_TYPE_CONTROL_LAST);
+}
+
+/*
+ * Return true if one more datagram conforms to a limit: the generic cell rate algorithm
+ * of ITU-T I.371, annex A. @next is the theoretical arrival time.
+ */
+static bool conforms(u64 *next, u64 now, u32 rate)
+{
+	u64 due = max(*next, now);
+
+	if (due - now > BURST_TIME)
+		return false;
+	*next = due + NSEC_PER_SEC / rate;
+	return true;
+}
+
+/* The limit of a source in a table. Sources that hash to the same slot share it. */
+static bool site_conforms(struct omerta_tunnel *tun, u64 *site,
+			  const struct omerta_endpoint *from, u64 now)
+{
+	u32 hash = omerta_endpoint_site(from, &tun->hash_key);
+
+	return conforms(&site[hash % OMERTA_CONTROL_SITES], now,
+			READ_ONCE(tun->control.source_rate));
+}
+
+/*
+ * Return true if a message fits a share of the reader's buffer. The socket itself takes
+ * a message of any size as long as there is any space left.
+ */
+static bool has_space(const struct sock *sk, u32 share, u32 truesize)
+{
+	return sk_rmem_alloc_get(sk) + truesize <=
+	       READ_ONCE(sk->sk_rcvbuf) / SHARE_ALL * share;
+}
+
+static int put_local(struct sk_buff *msg, const struct omerta_endpoint *from)
+{
+	if (from->family == AF_INET)
+		return nla_put_in_addr(msg, OMERTA_A_CONTROL_LOCAL_ADDR,
+				       from->src4);
+	return nla_put_in6_addr(msg, OMERTA_A_CONTROL_LOCAL_ADDR, &from->src6);
+}
+
+static struct sk_buff *make_message(const struct omerta_tunnel *tun,
+				    const struct omerta_peer *peer,
+				    const struct omerta_datagram *d)
+{
+	struct sk_buff *msg;
+	void *hdr;
+
+	msg = genlmsg_new(256 + nla_total_size(d->len),
+			  GFP_ATOMIC | __GFP_NOWARN);
+	if (!msg)
+		return NULL;
+	hdr = genlmsg_put(msg, 0, 0, &omerta_nl_family, 0,
+			  OMERTA_CMD_CONTROL_NTF);
+	if (!hdr ||
+	    omerta_put_device(msg, tun->dev) ||
+	    omerta_endpoint_put(msg, OMERTA_A_CONTROL_ENDPOINT_ADDR, &d->from) ||
+	    put_local(msg, &d->from) ||
+	    nla_put_u32(msg, OMERTA_A_CONTROL_OUTER_IFINDEX, d->iif) ||
+	    (peer && nla_put_u32(msg, OMERTA_A_CONTROL_PEER_ID, peer->id)) ||
+	    nla_put(msg, OMERTA_A_CONTROL_DATA, d->len, d->data)) {
+		nlmsg_free(msg);
+		return NULL;
+	}
+	genlmsg_end(msg, hdr);
+	return msg;
+}
+
+/* Pass a datagram to its reader, within a share of the buffer, larger from a peer's place. */
+static int deliver(struct omerta_tunnel *tun, const struct omerta_binding *b,
+		   const struct omerta_datagram *d, u32 share, u32 peer_share)
+{
+	struct omerta_peer *peer = omerta_peer_by_endpoint(tun, &d->from);
+	struct sk_buff *msg = make_message(tun, peer, d);
+
+	if (!msg)
+		return OMERTA_DROP_RX_DROP_NOMEM;
+	if (peer)
+		share = peer_share;
+	if (!has_space(b->sk, share, msg->truesize)) {
+		nlmsg_free(msg);
+		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
+	}
+	switch (genlmsg_unicast(sock_net(b->sk), msg, b->portid)) {
+	case 0:
+		return OMERTA_NO_DROP;
+	case -EAGAIN:
+		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
+	default:
+		/* Its socket was closed. */
+		return OMERTA_DROP_RX_DROP_CONTROL;
+	}
+}
+
+/* The device's reader; its address may be another's before the notifier runs. */
+static struct omerta_binding *reader_of(const struct omerta_tunnel *tun)
+{
+	struct omerta_binding *b = rcu_dereference(tun->control.bound);
+
+	if (!b || !net_eq(sock_net(b->sk), dev_net(tun->dev)) ||
+	    sock_flag(b->sk, SOCK_DEAD))
+		return NULL;
+	return b;
+}
+
+/*
+ * Initiations, in the worker
+ */
+
+/* The part of a source that cookies are bound to; without padding. */
+struct cookie_source {
+	struct in6_addr addr;
+	struct in6_addr local;
+	u32 scope;
+	__be16 port;
+	u16 family;
+};
+
+static_assert(sizeof(struct cookie_source) == 40);
+
+static void make_cookie(struct omerta_admission *adm, u64 now,
+			const struct omerta_endpoint *from, u8 *cookie)
+{
+	struct cookie_source source = {
+		.scope = from->scope,
+		.port = from->port,
+		.family = from->family,
+	};
+
+	if (from->family == AF_INET) {
+		source.addr.s6_addr32[0] = from->addr4;
+		source.local.s6_addr32[0] = from->src4;
+	} else {
+		source.addr = from->addr6;
+		source.local = from->src6;
+	}
+	omerta_cookie_make(&adm->jar, now, &source, sizeof(source), cookie);
+}
+
+static void send_cookie(struct omerta_tunnel *tun,
+			const struct omerta_binding *b,
+			const struct omerta_datagram *d, const u8 *cookie)
+{
+	u8 nonce[OMERTA_COOKIE_NONCE_LEN];
+	struct sk_buff *skb;
+
+	skb = alloc_skb(OMERTA_UDP_HEADROOM + OMERTA_COOKIE_MSG_LEN,
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return;
+	skb_reserve(skb, OMERTA_UDP_HEADROOM);
+	get_random_bytes(nonce, sizeof(nonce));
+	omerta_cookie_write(&b->key, d->data + d->len - OMERTA_MACS_LEN, cookie,
+			    nonce, skb_put(skb, OMERTA_COOKIE_MSG_LEN));
+	omerta_udp_send_to(tun, skb, &d->from);
+}
+
+/* A peer at its known endpoint has its own limit, whatever others in its site send. */
+static bool initiation_conforms(struct omerta_admission *adm,
+				const struct omerta_endpoint *from, u64 now)
+{
+	struct omerta_peer *peer = omerta_peer_by_endpoint(adm->tun, from);
+
+	if (!peer)
+		return site_conforms(adm->tun, adm->site, from, now);
+	return conforms(&peer->initiation_at, now,
+			READ_ONCE(adm->tun->control.source_rate));
+}
+
+/* Admit an initiation with a right mac1 by what it proves besides. */
+static int admit(struct omerta_admission *adm, const struct omerta_binding *b,
+		 const struct omerta_datagram *d)
+{
+	const u8 *mac2 = d->data + d->len - OMERTA_MAC_LEN;
+	u64 now = ktime_get_boottime_ns();
+	u8 cookie[OMERTA_MAC_LEN];
+	int why;
+
+	if (!has_space(b->sk, SHARE_BUSY, 0))
+		adm->busy_until = now + BUSY_NS;
+	if (now >= adm->busy_until)
+		return deliver(adm->tun, b, d, SHARE_PROVED, SHARE_ALL);
+
+	make_cookie(adm, now, &d->from, cookie);
+	if (!memchr_inv(mac2, 0, OMERTA_MAC_LEN) ||
+	    !omerta_admit_mac2(cookie, d->data, d->len)) {
+		send_cookie(adm->tun, b, d, cookie);
+		why = OMERTA_DROP_RX_DROP_CONTROL_COOKIE;
+	} else if (omerta_seen_find(&adm->seen, mac2)) {
+		why = OMERTA_DROP_RX_DROP_CONTROL_REPLAY;
+	} else if (!initiation_conforms(adm, &d->from, now)) {
+		why = OMERTA_DROP_RX_DROP_CONTROL_LIMIT;
+	} else {
+		why = deliver(adm->tun, b, d, SHARE_PROVED, SHARE_ALL);
+		if (why == OMERTA_NO_DROP)
+			omerta_seen_add(&adm->seen, mac2);
+	}
+	memzero_explicit(cookie, sizeof(cookie));
+	return why;
+}
+
+static struct omerta_datagram *next_pending(struct omerta_admission *adm)
+{
+	struct omerta_datagram *d;
+
+	spin_lock_bh(&adm->lock);
+	d = list_first_entry_or_null(&adm->pending, struct omerta_datagram,
+				     list);
+	if (d) {
+		list_del(&d->list);
+		WRITE_ONCE(adm->n_pending, adm->n_pending - 1);
+	}
+	spin_unlock_bh(&adm->lock);
+	return d;
+}
+
+static u32 pending_size(const struct omerta_datagram *d)
+{
+	return kmalloc_size_roundup(sizeof(*d) + d->len);
+}
+
+static void free_pending(struct omerta_datagram *d)
+{
+	if (d->tenant)
+		omerta_tenant_uncharge(d->tenant, OMERTA_RESOURCE_PENDING,
+				       pending_size(d));
+	omerta_tenant_put(d->tenant);
+	kfree(d);
+}
+
+/* Run the worker, with a reference to the device. */
+static void queue_worker(struct omerta_admission *adm)
+{
+	dev_hold(adm->tun->dev);
+	if (!queue_work(workers, &adm->work))
+		dev_put(adm->tun->dev);
+}
+
+static void admission_work(struct work_struct *work)
+{
+	struct omerta_admission *adm = container_of(work,
+						    struct omerta_admission,
+						    work);
+	struct net_device *dev = adm->tun->dev;
+	const struct omerta_binding *b;
+	struct omerta_datagram *d;
+	int i, why;
+
+	for (i = 0; i < PENDING_BATCH && (d = next_pending(adm)); i++) {
+		rcu_read_lock();
+		b = reader_of(adm->tun);
+		if (!b || !b->adm) {
+			why = OMERTA_DROP_RX_DROP_CONTROL;
+		} else if (!omerta_admit_mac1(&b->key, d->data, d->len)) {
+			why = OMERTA_DROP_RX_DROP_CONTROL_INVALID;
+		} else {
+			local_bh_disable();
+			why = admit(adm, b, d);
+			local_bh_enable();
+		}
+		rcu_read_unlock();
+		if (why != OMERTA_NO_DROP)
+			omerta_drop(adm->tun->drops, NULL, why);
+		free_pending(d);
+	}
+	if (i == PENDING_BATCH)
+		queue_worker(adm);
+	dev_put(dev);
+}
+
+/* Leave an initiation to the worker. */
+static int pend(struct omerta_admission *adm, const struct omerta_datagram *d)
+{
+	unsigned int n = READ_ONCE(adm->n_pending);
+	struct omerta_tenant *tenant = n < PENDING_OWN ? NULL : adm->tun->tenant;
+	struct omerta_datagram *copy;
+	bool full;
+
+	/* A look first: a flood is not worth the memory. */
+	if (n >= PENDING_MAX ||
+	    (tenant && omerta_tenant_charge(tenant, OMERTA_RESOURCE_PENDING,
+					    pending_size(d), &pending_bounds)))
+		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
+	copy = kmalloc(sizeof(*d) + d->len, GFP_ATOMIC | __GFP_NOWARN);
+	if (!copy) {
+		if (tenant)
+			omerta_tenant_uncharge(tenant, OMERTA_RESOURCE_PENDING,
+					       pending_size(d));
+		return OMERTA_DROP_RX_DROP_NOMEM;
+	}
+	if (tenant)
+		omerta_tenant_hold(tenant);
+	*copy = *d;
+	copy->tenant = tenant;
+	copy->data = memcpy(copy + 1, d->data, d->len);
+	spin_lock_bh(&adm->lock);
+	full = adm->n_pending >= PENDING_MAX;
+	if (!full) {
+		list_add_tail(&copy->list, &adm->pending);
+		WRITE_ONCE(adm->n_pending, adm->n_pending + 1);
+	}
+	spin_unlock_bh(&adm->lock);
+	if (full) {
+		free_pending(copy);
+		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
+	}
+	queue_worker(adm);
+	return OMERTA_NO_DROP;
+}
+
+/*
+ * Everything else, in NAPI
+ */
+
+static int recv_stranger(struct omerta_tunnel *tun,
+			 const struct omerta_binding *b,
+			 const struct omerta_datagram *d)
+{
+	struct omerta_control *c = &tun->control;
+	u64 now = ktime_get_coarse_ns();
+
+	if (b->adm && !b->all_types)
+		return OMERTA_DROP_RX_DROP_CONTROL_UNASKED;
+	if (!site_conforms(tun, c->site, &d->from, now) ||
+	    !conforms(&c->others, now, READ_ONCE(c->rate)))
+		return OMERTA_DROP_RX_DROP_CONTROL_LIMIT;
+	return deliver(tun, b, d, READ_ONCE(c->share), READ_ONCE(c->share));
+}
+
+/**
+ * omerta_control_recv() - pass a control datagram to its reader, if it is admitted
+ * @tun: the device
+ * @iif: interface that it came in by
+ * @from: where it came from
+ * @data: UDP payload
+ * @len: its length
+ *
+ * Context: the device's NAPI, inside an RCU read-side section.
+ * Return: OMERTA_NO_DROP or the reason to drop it; a worker may drop it later.
+ */
+int omerta_control_recv(struct omerta_tunnel *tun, int iif,
+			const struct omerta_endpoint *from, const u8 *data,
+			u32 len)
+{
+	const struct omerta_datagram d = {
+		.iif = iif,
+		.len = len,
+		.from = *from,
+		.data = data,
+	};
+	const struct omerta_binding *b = reader_of(tun);
+	struct omerta_sent_set *sent = NULL;
+
+	if (!b)
+		return OMERTA_DROP_RX_DROP_CONTROL;
+	if (!b->adm)
+		return recv_stranger(tun, b, &d);
+	switch (data[OMERTA_MAGIC_LEN]) {
+	case OMERTA_HS_INITIATION:
+		if (!omerta_admit_length(data, len))
+			return OMERTA_DROP_RX_DROP_CONTROL_INVALID;
+		return pend(b->adm, &d);
+	case OMERTA_HS_RESPONSE:
+	case OMERTA_HS_TIME:
+		sent = &b->adm->ids;
+		break;
+	case OMERTA_HS_COOKIE:
+		sent = &b->adm->macs;
+		break;
+	}
+	if (!sent)
+		return recv_stranger(tun, b, &d);
+	if (!omerta_admit_length(data, len))
+		return OMERTA_DROP_RX_DROP_CONTROL_INVALID;
+	if (omerta_sent_answered(sent, get_unaligned_le32(data + 4),
+				 ktime_get_boottime_ns()))
+		return deliver(tun, b, &d, SHARE_ALL, SHARE_ALL);
+	return recv_stranger(tun, b, &d);
+}
+
+/**
+ * omerta_control_sent() - remember a message that is sent for a reader
+ * @tun: the device
+ * @data: UDP payload
+ * @len: its length
+ * @local_id: key id that an initiation has sealed, 0 if it is not known
+ *
+ * Context: process context, the device's lock held.
+ * Return: 0 or -ENOMEM.
+ */
+int omerta_control_sent(struct omerta_tunnel *tun, const u8 *data, u32 len,
+			u32 local_id)
+{
+	struct omerta_admission *adm = tun->control.admission;
+	u64 now = ktime_get_boottime_ns();
+	int err;
+
+	lockdep_assert_held(&tun->lock);
+
+	/* All of these end with the macs; cookies have none. */
+	if (!adm || !omerta_admit_length(data, len) ||
+	    data[OMERTA_MAGIC_LEN] == OMERTA_HS_COOKIE)
+		return 0;
+	err = omerta_sent_add(&adm->macs,
+			      get_unaligned_le32(data + len - OMERTA_MACS_LEN),
+			      now);
+	if (!err && local_id)
+		err = omerta_sent_add(&adm->ids, local_id, now);
+	return err;
+}
+
+/*
+ * Binding
+ */
+
+static struct omerta_binding *binding_of(struct omerta_tunnel *tun)
+{
+	return rcu_dereference_protected(tun->control.bound,
+					 lockdep_is_held(&bindings_lock));
+}
+
+static void drop_binding(struct omerta_binding *b)
+{
+	lockdep_assert_held(&bindings_lock);
+
+	list_del(&b->list);
+	RCU_INIT_POINTER(b->tun->control.bound, NULL);
+	kfree_rcu(b, rcu);
+}
+
+static int add_binding(struct omerta_tunnel *tun, struct omerta_binding *b,
+		       struct netlink_ext_ack *extack)
+{
+	struct omerta_binding *old = binding_of(tun);
+
+	lockdep_assert_held(&bindings_lock);
+
+	if (closed)
+		return -ENODEV;
+	if (old && old->sk == b->sk && !b->adm) {
+		NL_SET_ERR_MSG(extack, "this socket takes the device's control datagrams already");
+		return -EALREADY;
+	}
+	/*
+	 * A socket may change its key. One that is closed, or of a namespace that the device
+	 * has left, gets nothing.
+	 */
+	if (old && (old->sk == b->sk || sock_flag(old->sk, SOCK_DEAD) ||
+		    !net_eq(sock_net(old->sk), dev_net(tun->dev)))) {
+		drop_binding(old);
+	} else if (old) {
+		NL_SET_ERR_MSG(extack, "another socket takes them: is a key agent running?");
+		return -EBUSY;
+	}
+	list_add(&b->list, &bindings);
+	rcu_assign_pointer(tun->control.bound, b);
+	return 0;
+}
+
+/* A device whose reader gave a key keeps this until it is freed. */
+static int add_admission(struct omerta_tunnel *tun)
+{
+	struct omerta_admission *adm;
+
+	lockdep_assert_held(&tun->lock);
+
+	if (tun->control.admission)
+		return 0;
+	adm = kvzalloc_obj(*adm, GFP_KERNEL_ACCOUNT);
+	if (!adm)
+		return -ENOMEM;
+	omerta_sent_init(&adm->ids);
+	omerta_sent_init(&adm->macs);
+	spin_lock_init(&adm->lock);
+	INIT_LIST_HEAD(&adm->pending);
+	INIT_WORK(&adm->work, admission_work);
+	adm->tun = tun;
+	tun->control.admission = adm;
+	return 0;
+}
+
+/**
+ * omerta_control_bind() - have a socket take the control datagrams of a device
+ * @tun: the device
+ * @sk: the socket, in use by the request at hand
+ * @portid: its address
+ * @public_key: by which the kernel admits handshake messages, NULL for none
+ * @all_types: strangers' datagrams are wanted in spite of @public_key
+ * @extack: says why it is refused
+ *
+ * Context: process context, the device's lock held.
+ * Return: 0 or a negative errno.
+ */
+int omerta_control_bind(struct omerta_tunnel *tun, struct sock *sk, u32 portid,
+			const u8 *public_key, bool all_types,
+			struct netlink_ext_ack *extack)
+{
+	struct omerta_binding *b;
+	int err;
+
+	lockdep_assert_held(&tun->lock);
+
+	b = kzalloc_obj(*b, GFP_KERNEL_ACCOUNT);
+	if (!b)
+		return -ENOMEM;
+	b->tun = tun;
+	b->sk = sk;
+	b->portid = portid;
+	b->all_types = all_types;
+	err = public_key ? add_admission(tun) : 0;
+	if (!err) {
+		if (public_key) {
+			omerta_admit_key_init(&b->key, public_key);
+			b->adm = tun->control.admission;
+		}
+		spin_lock(&bindings_lock);
+		err = add_binding(tun, b, extack);
+		spin_unlock(&bindings_lock);
+	}
+	if (err)
+		kfree(b);
+	return err;
+}
+
+/**
+ * omerta_control_bound() - whether a socket takes the control datagrams of a device
+ * @tun: the device
+ * @sk: the socket, NULL for any
+ *
+ * Return: true if so.
+ */
+bool omerta_control_bound(const struct omerta_tunnel *tun, const struct sock *sk)
+{
+	const struct omerta_binding *b;
+	bool bound;
+
+	rcu_read_lock();
+	b = reader_of(tun);
+	bound = b && (!sk || b->sk == sk);
+	rcu_read_unlock();
+	return bound;
+}
+
+/**
+ * omerta_control_unbind() - end what omerta_control_bind() began
+ * @tun: the device
+ * @sk: the socket
+ * @extack: says why it is refused
+ *
+ * Context: process context.
+ * Return: 0 or -ENOTCONN.
+ */
+int omerta_control_unbind(struct omerta_tunnel *tun, const struct sock *sk,
+			  struct netlink_ext_ack *extack)
+{
+	struct omerta_binding *b;
+	int err = -ENOTCONN;
+
+	spin_lock(&bindings_lock);
+	b = binding_of(tun);
+	if (b && b->sk == sk) {
+		drop_binding(b);
+		err = 0;
+	}
+	spin_unlock(&bindings_lock);
+	if (err)
+		NL_SET_ERR_MSG(extack, "this socket does not take the device's control datagrams");
+	return err;
+}
+
+/**
+ * omerta_control_cut() - let nobody take the control datagrams of a device
+ * @tun: the device
+ *
+ * Context: process context.
+ */
+void omerta_control_cut(struct omerta_tunnel *tun)
+{
+	struct omerta_binding *b;
+
+	spin_lock(&bindings_lock);
+	b = binding_of(tun);
+	if (b)
+		drop_binding(b);
+	spin_unlock(&bindings_lock);
+}
+
+/*
+ * A socket is closed; it is freed after a grace period only. Another may have its
+ * address by now.
+ */
+static int netlink_notify(struct notifier_block *nb, unsigned long event,
+			  void *data)
+{
+	const struct netlink_notify *n = data;
+	struct omerta_binding *b, *tmp;
+
+	if (event != NETLINK_URELEASE || n->protocol != NETLINK_GENERIC)
+		return NOTIFY_DONE;
+	spin_lock(&bindings_lock);
+	list_for_each_entry_safe(b, tmp, &bindings, list)
+		if (b->portid == n->portid &&
+		    net_eq(sock_net(b->sk), n->net) &&
+		    sock_flag(b->sk, SOCK_DEAD))
+			drop_binding(b);
+	spin_unlock(&bindings_lock);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block notifier = { .notifier_call = netlink_notify };
+
+/**
+ * omerta_control_close() - bind no more sockets, and let go of those that are
+ *
+ * Nothing is delivered after the next grace period.
+ */
+void omerta_control_close(void)
+{
+	struct omerta_binding *b, *tmp;
+
+	spin_lock(&bindings_lock);
+	closed = true;
+	list_for_each_entry_safe(b, tmp, &bindings, list)
+		drop_binding(b);
+	spin_unlock(&bindings_lock);
+}
+
+/* Drop what waits for the worker; it finds nothing more. */
+static void purge_pending(struct omerta_admission *adm)
+{
+	struct omerta_datagram *d;
+
+	while ((d = next_pending(adm))) {
+		omerta_drop(adm->tun->drops, NULL, OMERTA_DROP_RX_DROP_CONTROL);
+		free_pending(d);
+	}
+}
+
+/**
+ * omerta_control_stop() - drop what waits for admission
+ * @tun: the device; it receives nothing any more
+ *
+ * Does not wait for the worker, which a busy CPU could hold up: it has a reference to
+ * the device if it runs.
+ *
+ * Context: process context.
+ */
+void omerta_control_stop(struct omerta_tunnel *tun)
+{
+	struct omerta_admission *adm = tun->control.admission;
+
+	if (!adm)
+		return;
+	purge_pending(adm);
+	if (cancel_work(&adm->work))
+		dev_put(tun->dev);
+}
+
+/**
+ * omerta_control_free() - free what admitted a device's datagrams
+ * @tun: the device; nothing refers to it any more
+ */
+void omerta_control_free(struct omerta_tunnel *tun)
+{
+	struct omerta_admission *adm = tun->control.admission;
+
+	if (!adm)
+		return;
+	omerta_sent_free(&adm->ids);
+	omerta_sent_free(&adm->macs);
+	memzero_explicit(&adm->jar, sizeof(adm->jar));
+	kvfree(adm);
+}
+
+/**
+ * omerta_control_init() - make bindings possible
+ *
+ * Return: 0 or a negative errno.
+ */
+int __init omerta_control_init(void)
+{
+	int err;
+
+	workers = alloc_workqueue("omerta-control", WQ_UNBOUND, 0);
+	if (!workers)
+		return -ENOMEM;
+	err = netlink_register_notifier(&notifier);
+	if (err)
+		destroy_workqueue(workers);
+	return err;
+}
+
+/**
+ * omerta_control_exit() - end what omerta_control_init() began; no device is left
+ */
+void omerta_control_exit(void)
+{
+	netlink_unregister_notifier(&notifier);
+	destroy_workqueue(workers);
+}

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The outer side: sockets, and what comes in on them.
+ *
+ * Datagrams go through the socket's receive queue instead of an encap_rcv
+ * hook: netfilter and socket limits hold as for any UDP socket, and GSO
+ * packets are not torn apart once the socket asks for them.
+ *
+ * The device itself drops what the queue has no room for, since the kernel would count
+ * a super-packet as one datagram. The kernel's limit stands above ours.
+ */
+#include "datapath/udp.h"
+
+#include <linux/udp.h>
+#include <net/ipv6.h>
+#include <net/udp.h>
+#include <net/udp_tunnel.h>
+
+#include "compat/compat.h"
+#include "datapath/txq.h"
+#include "datapath/udp_error.h"
+
+struct sockets {
+	struct socket *sock[OMERTA_FAMILIES];
+};
+
+static void drop(struct omerta_tunnel *tun, struct sk_buff *skb,
+		 enum omerta_drop why)
+{
+	omerta_drop_many(tun->drops, skb, why, omerta_udp_datagrams(skb));
+}
+
+/* Make room in a socket's queue, of the oldest. */
+static void shed(struct omerta_tunnel *tun, struct sock *sk)
+{
+	struct sk_buff *skb;
+	int off = 0, err;
+
+	while (unlikely(atomic_read(&sk->sk_rmem_alloc) > OMERTA_SOCKET_BUFFER)) {
+		skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
+		if (!skb)
+			return;
+		drop(tun, skb, OMERTA_DROP_RX_DROP_SOCKET);
+	}
+}
+
+static void data_ready(struct sock *sk)
+{
+	struct omerta_tunnel *tun;
+
+	rcu_read_lock();
+	tun = rcu_dereference_sk_user_data(sk);
+	if (tun) {
+		shed(tun, sk);
+		napi_schedule(&tun->napi);
+	}
+	rcu_read_unlock();
+}
+
+static void write_space(struct sock *sk)
+{
+	struct omerta_tunnel *tun;
+
+	rcu_read_lock();
+	tun = rcu_dereference_sk_user_data(sk);
+	if (tun)
+		omerta_txq_room(tun);
+	rcu_read_unlock();
+}
+
+/* All UDP sockets start with these; neither is exported. */
+static void (*core_data_ready)(struct sock *sk);
+static void (*core_write_space)(struct sock *sk);
+
+static void sock_attach(struct omerta_tunnel *tun, struct sock *sk)
+{
+	sk->sk_allocation = GFP_ATOMIC;
+	/* Datagrams are charged, but it is the device's queue that stops. */
+	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
+	WRITE_ONCE(sk->sk_rcvbuf, 2 * OMERTA_SOCKET_BUFFER);
+	/* For routes that are changed by ICMP errors; datagrams have their own. */
+	WRITE_ONCE(sk->sk_mark, READ_ONCE(tun->fwmark));
+#ifdef CONFIG_NET_RX_BUSY_POLL
+	/* The queue is drained in softirq, which must not poll. */
+	WRITE_ONCE(sk->sk_ll_usec, 0);
+#endif
+	write_lock_bh(&sk->sk_callback_lock);
+	WRITE_ONCE(core_data_ready, sk->sk_data_ready);
+	WRITE_ONCE(core_write_space, sk->sk_write_space);
+	rcu_assign_sk_user_data(sk, tun);
+	WRITE_ONCE(sk->sk_data_ready, data_ready);
+	WRITE_ONCE(sk->sk_write_space, write_space);
+	/* Only a socket with a type of encapsulation has its ICMP errors looked at. */
+	WRITE_ONCE(udp_sk(sk)->encap_err_lookup, omerta_udp_error);
+	WRITE_ONCE(udp_sk(sk)->encap_type, 1);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* The sock lives on while datagrams are charged to it: leave no trace. */
+static void sock_detach(struct sock *sk)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	WRITE_ONCE(sk->sk_data_ready, core_data_ready);
+	WRITE_ONCE(sk->sk_write_space, core_write_space);
+	WRITE_ONCE(udp_sk(sk)->encap_type, 0);
+	WRITE_ONCE(udp_sk(sk)->encap_err_lookup, NULL);
+	rcu_assign_sk_user_data(sk, NULL);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void sock_close(struct socket *sock)
+{
+	if (!sock)
+		return;
+	kernel_sock_shutdown(sock, SHUT_RDWR);
+	sock_release(sock);
+}
+
+static void sockets_close(struct sockets *s)
+{
+	sock_close(s->sock[OMERTA_V4]);
+	sock_close(s->sock[OMERTA_V6]);
+}
+
+/* One IPv4 and, where there is IPv6, one IPv6 socket of the same port. */
+static int sockets_try(struct net *net, __be16 port, struct sockets *s)
+{
+	struct udp_port_cfg cfg = {
+		.family = AF_INET,
+		.local_udp_port = port,
+		.use_udp_checksums = true,
+	};
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	err = udp_sock_create(net, &cfg, &s->sock[OMERTA_V4]);
+	if (err || !ipv6_mod_enabled())
+		return err;
+
+	memset(&cfg, 0, sizeof(cfg));
+	cfg.family = AF_INET6;
+	cfg.local_udp_port = inet_sk(s->sock[OMERTA_V4]->sk)->inet_sport;
+	cfg.use_udp6_tx_checksums = true;
+	cfg.use_udp6_rx_checksums = true;
+	cfg.ipv6_v6only = true;
+	err = udp_sock_create(net, &cfg, &s->sock[OMERTA_V6]);
+	if (err)
+		sock_close(s->sock[OMERTA_V4]);
+	return err;
+}
+
+/* Have datagrams of one size that came together delivered together. */
+static int sock_want_gro(struct socket *sock)
+{
+	int on = 1;
+
+	if (!sock)
+		return 0;
+	return sock->ops->setsockopt(sock, SOL_UDP, UDP_GRO,
+				     KERNEL_SOCKPTR(&on), sizeof(on));
+}
+
+static int sockets_open(struct omerta_tunnel *tun, u16 port, struct sockets *s,
+			struct netlink_ext_ack *extack)
+{
+	int err, tries = 100;
+
+	lockdep_assert_held(&tun->lock);
+
+	if (!tun->birth) {
+		NL_SET_ERR_MSG(extack, "the namespace that the device was made in is gone");
+		return -ENODEV;
+	}
+	/* A port that is free for IPv4 may be taken for IPv6. */
+	do {
+		err = sockets_try(tun->birth, htons(port), s);
+	} while (err == -EADDRINUSE && !port && --tries);
+	if (err == -EADDRINUSE)
+		NL_SET_ERR_MSG(extack, "listen-port is in use; choose another, or 0 for any");
+	if (err)
+		return err;
+	err = sock_want_gro(s->sock[OMERTA_V4]) ?:
+	      sock_want_gro(s->sock[OMERTA_V6]);
+	if (err)
+		sockets_close(s);
+	return err;
+}
+
+/**
+ * omerta_udp_probe() - see whether a port could be had
+ * @tun: the device
+ * @port: host order, 0 for any
+ * @extack: says why not
+ *
+ * Context: process context, RTNL and the device's lock held.
+ * Return: 0 or a negative errno.
+ */
+int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
+		     struct netlink_ext_ack *extack)
+{
+	struct sockets s;
+	int err;
+
+	err = sockets_open(tun, port, &s, extack);
+	if (!err)
+		sockets_close(&s);
+	return err;
+}
+
+/*
+ * Take over the datagrams that wait in a socket that finds no more, unless there is a reason
+ * to drop them; and the count of those that it has lost.
+ */
+static void take_rest(struct omerta_tunnel *tun, struct sock *sk, int why)
+{
+	struct sk_buff *skb;
+	int off = 0, err;
+
+	do {
+		skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
+		if (!skb)
+			continue;
+		if (why == OMERTA_NO_DROP)
+			skb_queue_tail(&tun->rx_rest, skb);
+		else
+			drop(tun, skb, why);
+	} while (skb || err != -EAGAIN);
+	omerta_drop_many(tun->drops, NULL, OMERTA_DROP_RX_DROP_SOCKET,
+			 sk_drops_read(sk));
+}
+
+/* Put sockets, or none, in the place of those that the device has. */
+static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
+{
+	struct sockets old = {};
+	int i, why;
+
+	ASSERT_RTNL();
+	for (i = 0; i < OMERTA_FAMILIES; i++) {
+		struct sock *was = rtnl_dereference(tun->sk[i]);
+		struct sock *sk = s && s->sock[i] ? s->sock[i]->sk : NULL;
+
+		if (sk)
+			sock_attach(tun, sk);
+		rcu_assign_pointer(tun->sk[i], sk);
+		if (was) {
+			sock_detach(was);
+			was->sk_prot->unhash(was);
+			old.sock[i] = was->sk_socket;
+		}
+	}
+	/* Who still sends or receives through the old ones, does so in RCU. */
+	synchronize_net();
+	/* Datagrams that still wait since the change before are enough. */
+	if (!s)
+		why = OMERTA_DROP_RX_DROP_DOWN;
+	else if (skb_queue_empty_lockless(&tun->rx_rest))
+		why = OMERTA_NO_DROP;
+	else
+		why = OMERTA_DROP_RX_DROP_SOCKET;
+	for (i = 0; i < OMERTA_FAMILIES; i++)
+		if (old.sock[i])
+			take_rest(tun, old.sock[i]->sk, why);
+	sockets_close(&old);
+	if (!s)
+		return;
+	/*
+	 * Datagrams that were in the old sockets, or came in before data_ready() was in place,
+	 * have woken nobody.
+	 */
+	local_bh_disable();
+	napi_schedule(&tun->napi);
+	local_bh_enable();
+}
+
+/**
+ * omerta_udp_open() - open sockets, or change to those of another port
+ * @tun: the device
+ * @port: host order, 0 for any
+ * @extack: says why it failed
+ *
+ * Context: process context, RTNL and the device's lock held.
+ * Return: 0 or a negative errno; then the sockets are as before.
+ */
+int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
+		    struct netlink_ext_ack *extack)
+{
+	struct sockets s;
+	int err;
+
+	err = sockets_open(tun, port, &s, extack);
+	if (err)
+		return err;
+	WRITE_ONCE(tun->port, ntohs(inet_sk(s.sock[OMERTA_V4]->sk)->inet_sport));
+	sockets_swap(tun, &s);
+	return 0;
+}
+
+/**
+ * omerta_udp_close() - close the sockets
+ * @tun: the device
+ *
+ * Context: process context, RTNL held.
+ */
+void omerta_udp_close(struct omerta_tunnel *tun)
+{
+	sockets_swap(tun, NULL);
+}
+
+/**
+ * omerta_udp_purge() - drop what was taken over from sockets and not received
+ * @tun: the device; its NAPI is disabled
+ *
+ * Context: process context.
+ */
+void omerta_udp_purge(struct omerta_tunnel *tun)
+{
+	struct sk_buff *skb;
+
+	while ((skb = skb_dequeue(&tun->rx_rest)))
+		drop(tun, skb, OMERTA_DROP_RX_DROP_DOWN);
+}
+
+/**
+ * omerta_udp_lost() - what the sockets have lost otherwise than in counters of ours
+ * @tun: the device
+ *
+ * Context: any.
+ * Return: number of the kernel's packets.
+ */
+u32 omerta_udp_lost(const struct omerta_tunnel *tun)
+{
+	u32 n = 0;
+	int i;
+
+	rcu_read_lock();
+	for (i = 0; i < OMERTA_FAMILIES; i++) {
+		struct sock *sk = rcu_dereference(tun->sk[i]);
+
+		if (sk)
+			n += sk_drops_read(sk);
+	}
+	rcu_read_unlock();
+	return n;
+}
+
+/**
+ * omerta_udp_set_mark() - tell the sockets of a new fwmark
+ * @tun: the device
+ *
+ * Context: process context, RTNL held.
+ */
+void omerta_udp_set_mark(struct omerta_tunnel *tun)
+{
+	int i;
+
+	for (i = 0; i < OMERTA_FAMILIES; i++) {
+		struct sock *sk = rtnl_dereference(tun->sk[i]);
+
+		if (sk)
+			sock_set_mark(sk, tun->fwmark);
+	}
+}
+
+/**
+ * omerta_udp_recv() - take the next datagram that came in
+ * @tun: the device
+ *
+ * Context: the device's NAPI, inside an RCU read-side section.
+ * Return: the datagram, data at its UDP payload, headers still in place, owned
+ * by the caller; or NULL.
+ */
+struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun)
+{
+	struct sk_buff *skb;
+	int i, off = 0, err;
+
+	if (unlikely(!skb_queue_empty_lockless(&tun->rx_rest))) {
+		skb = skb_dequeue(&tun->rx_rest);
+		if (skb)
+			goto found;
+	}
+	for (i = 0; i < OMERTA_FAMILIES; i++) {
+		struct sock *sk;
+
+		tun->rx_next = (tun->rx_next + 1) % OMERTA_FAMILIES;
+		sk = rcu_dereference(tun->sk[tun->rx_next]);
+		if (!sk)
+			continue;
+		skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
+		if (skb)
+			goto found;
+	}
+	return NULL;
+found:
+	/* The socket kept something of its own there. */
+	skb->dev = tun->dev;
+	return skb;
+}
+
+/**
+ * omerta_udp_intact() - whether a datagram's checksum is right
+ * @tun: the device
+ * @skb: from omerta_udp_recv(), as it came
+ *
+ * A socket that is read otherwise looks at it then. Counts a wrong one as UDP does.
+ *
+ * Context: as omerta_udp_recv().
+ * Return: true if it is, or there is none.
+ */
+bool omerta_udp_intact(const struct omerta_tunnel *tun, struct sk_buff *skb)
+{
+	struct sock *sk;
+
+	if (likely(!udp_lib_checksum_complete(skb)))
+		return true;
+	sk = rcu_dereference(tun->sk[skb->protocol == htons(ETH_P_IPV6) ?
+				     OMERTA_V6 : OMERTA_V4]);
+	if (sk) {
+		__UDPX_INC_STATS(sk, UDP_MIB_CSUMERRORS);
+		__UDPX_INC_STATS(sk, UDP_MIB_INERRORS);
+	}
+	return false;
+}
+
+/**
+ * omerta_udp_more() - whether more datagrams are likely to have come in
+ * @tun: the device
+ *
+ * Context: as omerta_udp_recv().
+ * Return: true if so; without a lock.
+ */
+bool omerta_udp_more(const struct omerta_tunnel *tun)
+{
+	int i;
+
+	if (unlikely(!skb_queue_empty_lockless(&tun->rx_rest)))
+		return true;
+	for (i = 0; i < OMERTA_FAMILIES; i++) {
+		struct sock *sk = rcu_dereference(tun->sk[i]);
+
+		if (sk && (!skb_queue_empty_lockless(&sk->sk_receive_queue) ||
+			   !skb_queue_empty_lockless(&udp_sk(sk)->reader_queue)))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * omerta_udp_source() - where a datagram came from
+ * @skb: from omerta_udp_recv()
+ * @from: gets it
+ */
+void omerta_udp_source(const struct sk_buff *skb, struct omerta_endpoint *from)
+{
+	memset(from, 0, sizeof(*from));
+	from->port = udp_hdr(skb)->source;
+	from->src_if = skb->skb_iif;
+	if (skb->protocol == htons(ETH_P_IP)) {
+		from->family = AF_INET;
+		from->addr4 = ip_hdr(skb)->saddr;
+		from->src4 = ip_hdr(skb)->daddr;
+	} else {
+		from->family = AF_INET6;
+		from->addr6 = ipv6_hdr(skb)->saddr;
+		from->src6 = ipv6_hdr(skb)->daddr;
+		from->scope = ipv6_iface_scope_id(&from->addr6, skb->skb_iif);
+	}
+}
+
+/**
+ * omerta_udp_dsfield() - a datagram's DSCP and ECN
+ * @skb: from omerta_udp_recv()
+ *
+ * Return: the outer header's field.
+ */
+u8 omerta_udp_dsfield(const struct sk_buff *skb)
+{
+	if (skb->protocol == htons(ETH_P_IP))
+		return ip_hdr(skb)->tos;
+	return ipv6_get_dsfield(ipv6_hdr(skb));
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ICMP errors about datagrams of ours: which of them say something about a path.
+ */
+#include "datapath/udp_error.h"
+
+#include <linux/icmp.h>
+#include <linux/icmpv6.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/udp.h>
+
+#include "compat/compat.h"
+#include "peer/peer.h"
+
+/* Peers in one place that an error may be about. */
+#define PEERS_MAX	8
+/* An error arrives within so long, or is not believed. */
+#define ERROR_TIME	(10 * HZ)
+
+/*
+ * Get the MTU that an error tells of, 0 if it tells of none. Its ICMP header was
+ * pulled right before the quote.
+ */
+static u32 told_mtu(const struct sock *sk, const struct sk_buff *skb)
+{
+	if (sk->sk_family == AF_INET) {
+		const struct icmphdr *icmp = (void *)(skb->data - sizeof(*icmp));
+
+		if (icmp->type == ICMP_DEST_UNREACH && icmp->code == ICMP_FRAG_NEEDED &&
+		    ntohs(icmp->un.frag.mtu) >= IPV4_MIN_MTU)
+			return ntohs(icmp->un.frag.mtu);
+	} else {
+		const struct icmp6hdr *icmp = (void *)(skb->data - sizeof(*icmp));
+
+		if (icmp->icmp6_type == ICMPV6_PKT_TOOBIG)
+			return max(ntohl(icmp->icmp6_mtu), (u32)IPV6_MIN_MTU);
+	}
+	return 0;
+}
+
+/* Get the endpoint that a quoted datagram went to. */
+static void quoted_endpoint(const struct sock *sk, const struct sk_buff *skb,
+			    struct omerta_endpoint *to)
+{
+	memset(to, 0, sizeof(*to));
+	to->family = sk->sk_family;
+	to->port = udp_hdr(skb)->dest;
+	if (to->family == AF_INET) {
+		to->addr4 = ip_hdr(skb)->daddr;
+	} else {
+		to->addr6 = ipv6_hdr(skb)->daddr;
+		to->scope = ipv6_iface_scope_id(&to->addr6, skb->skb_iif);
+	}
+}
+
+static unsigned long expires_after(const struct sock *sk)
+{
+	struct net *net = sock_net(sk);
+
+	return sk->sk_family == AF_INET ?
+		READ_ONCE(net->ipv4.ip_rt_mtu_expires) :
+		READ_ONCE(net->ipv6.sysctl.ip6_rt_mtu_expires);
+}
+
+/*
+ * Take note of the MTU in an error that quotes a record which a peer was sent lately:
+ * its key id and counter are not known off the path.
+ */
+static void see_error(struct omerta_tunnel *tun, const struct sock *sk,
+		      const struct sk_buff *skb)
+{
+	int off = skb_transport_offset(skb) + sizeof(struct udphdr);
+	u32 mtu = told_mtu(sk, skb);
+	struct rhlist_head *list, *pos;
+	struct omerta_endpoint to;
+	struct omerta_peer *peer;
+	struct omerta_hdr hdr;
+	unsigned int n = 0;
+
+	if (!mtu || skb_copy_bits(skb, off, &hdr, sizeof(hdr)) ||
+	    memcmp(hdr.magic, OMERTA_MAGIC, OMERTA_MAGIC_LEN) ||
+	    hdr.type < OMERTA_TYPE_DATA ||
+	    hdr.type >= OMERTA_TYPE_DATA + OMERTA_CHUNK_CLASSES)
+		return;
+	quoted_endpoint(sk, skb, &to);
+	list = rhltable_lookup(&tun->endpoints, &to, omerta_peer_place_params);
+	rhl_for_each_entry_rcu(peer, pos, list, place_node) {
+		if (n++ == PEERS_MAX)
+			break;
+		if (time_after_eq(jiffies, READ_ONCE(peer->tx_last) + ERROR_TIME) ||
+		    !omerta_keyring_has_sent(&peer->ring, le32_to_cpu(hdr.key_id),
+					     le64_to_cpu(hdr.counter)))
+			continue;
+		omerta_peer_told_mtu(peer, &to, mtu, jiffies + expires_after(sk));
+		break;
+	}
+}
+
+/**
+ * omerta_udp_error() - see an ICMP error about a datagram
+ * @sk: a device's socket
+ * @skb: the error, with the quoted IP and UDP headers as its network and transport
+ *	 headers
+ *
+ * The kernel calls it as the socket's encap_err_lookup.
+ *
+ * Context: BH off, inside an RCU read-side section.
+ * Return: 0; -ENOENT if the quoted datagram did not leave by @sk.
+ */
+int omerta_udp_error(struct sock *sk, struct sk_buff *skb)
+{
+	struct omerta_tunnel *tun = rcu_dereference_sk_user_data(sk);
+
+	if (udp_hdr(skb)->source != inet_sk(sk)->inet_sport)
+		return -ENOENT;
+	if (tun)
+		see_error(tun, sk, skb);
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _OMERTA_DEVICE_H
+#define _OMERTA_DEVICE_H
+
+#include <linux/cpumask.h>
+#include <linux/netlink.h>
+
+#include "datapath/tunnel.h"
+
+/**
+ * struct omerta_device_config - settings to change
+ * @has: which of the others are given, BIT(OMERTA_A_DEVICE_*)
+ * @port: UDP port, host order, 0 for any
+ * @fwmark: mark of outgoing datagrams
+ * @class: chunk class
+ * @policy: where to seal and open
+ * @threshold: of policy auto
+ * @cpus: of policy percpu
+ * @engine: what seals and opens
+ * @batch: small packets may share a record
+ * @df: whether datagrams may be fragmented
+ * @control_rate: control datagrams from others than peers, a second
+ * @control_source_rate: those from one source, a second
+ * @control_share: sixteenths of the reader's buffer for strangers
+ */
+struct omerta_device_config {
+	unsigned long has;
+	u16 port;
+	u32 fwmark;
+	u8 class;
+	u8 policy;
+	u32 threshold;
+	cpumask_var_t cpus;
+	const struct omerta_engine *engine;
+	bool batch;
+	u8 df;
+	u32 control_rate;
+	u32 control_source_rate;
+	u32 control_share;
+};
+
+int omerta_device_init(void);
+void omerta_device_exit(void);
+bool omerta_device_is(const struct net_device *dev);
+struct net_device *omerta_device_create(struct net *net, const char *name,
+					struct netlink_ext_ack *extack);
+void omerta_device_drops(const struct omerta_tunnel *tun, u64 sum[OMERTA_DROPS]);
+int omerta_device_configure(struct omerta_tunnel *tun,
+			    const struct omerta_device_config *config,
+			    struct netlink_ext_ack *extack);
+
+#endif /* _OMERTA_DEVICE_H */

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests about keys.
+ */
+#include <linux/string.h>
+
+#include "compat/compat.h"
+#include "netlink/request.h"
+#include "device/timers.h"
+#include "datapath/tx.h"
+
+static void wipe(struct nlattr *attr)
+{
+	if (attr)
+		memzero_explicit(nla_data(attr), nla_len(attr));
+}
+
+static u64 uint_or(const struct genl_info *info, int attr, u64 otherwise)
+{
+	return info->attrs[attr] ? nla_get_uint(info->attrs[attr]) : otherwise;
+}
+
+static u32 u32_or(const struct genl_info *info, int attr, u32 otherwise)
+{
+	return info->attrs[attr] ? nla_get_u32(info->attrs[attr]) : otherwise;
+}
+
+static void parse_limits(const struct genl_info *info,
+			 struct omerta_key_limits *l)
+{
+	l->seal_time = u32_or(info, OMERTA_A_KEY_SEAL_TIME, 0);
+	l->open_time = u32_or(info, OMERTA_A_KEY_OPEN_TIME, 0);
+	l->soft_time = u32_or(info, OMERTA_A_KEY_SOFT_TIME, 0);
+	l->soft_records = uint_or(info, OMERTA_A_KEY_SOFT_RECORDS,
+				  OMERTA_SOFT_RECORDS);
+	l->soft_bytes = uint_or(info, OMERTA_A_KEY_SOFT_BYTES, U64_MAX);
+	l->hard_records = uint_or(info, OMERTA_A_KEY_HARD_RECORDS,
+				  OMERTA_COUNTER_LIMIT);
+	l->hard_bytes = uint_or(info, OMERTA_A_KEY_HARD_BYTES, U64_MAX);
+}
+
+static int parse_key(const struct genl_info *info,
+		     struct omerta_key_config *config)
+{
+	static const struct {
+		int attr;
+		const char *missing;
+	} needed[] = {
+		{ OMERTA_A_KEY_LOCAL_ID, "local-id is missing" },
+		{ OMERTA_A_KEY_REMOTE_ID, "remote-id is missing" },
+		{ OMERTA_A_KEY_RX_SECRET, "rx-secret is missing" },
+		{ OMERTA_A_KEY_TX_SECRET, "tx-secret is missing" },
+	};
+	struct nlattr **attrs = info->attrs;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(needed); i++) {
+		if (attrs[needed[i].attr])
+			continue;
+		if (info->extack)
+			info->extack->_msg = needed[i].missing;
+		return -EINVAL;
+	}
+	config->local_id = nla_get_u32(attrs[OMERTA_A_KEY_LOCAL_ID]);
+	config->remote_id = nla_get_u32(attrs[OMERTA_A_KEY_REMOTE_ID]);
+	config->rx_secret = nla_data(attrs[OMERTA_A_KEY_RX_SECRET]);
+	config->tx_secret = nla_data(attrs[OMERTA_A_KEY_TX_SECRET]);
+	config->epoch = u32_or(info, OMERTA_A_KEY_EPOCH,
+			       atomic_read(&omerta_keys_epoch));
+	config->activation = u32_or(info, OMERTA_A_KEY_ACTIVATION,
+				    OMERTA_ACTIVATION_MANUAL);
+	config->handshake = attrs[OMERTA_A_KEY_HANDSHAKE];
+	parse_limits(info, &config->limits);
+	return 0;
+}
+
+/* A key has become active. */
+static void activated(struct omerta_peer *peer)
+{
+	omerta_timers_confirm(peer);
+	omerta_nl_flush(peer);
+}
+
+static int key_new(const struct genl_info *info, struct omerta_tunnel *tun)
+{
+	struct omerta_key_config config = {};
+	struct omerta_peer *peer;
+	int err;
+
+	peer = omerta_nl_peer_find(info, tun, OMERTA_A_KEY_PEER_ID);
+	if (IS_ERR(peer))
+		return PTR_ERR(peer);
+	err = parse_key(info, &config);
+	if (!err)
+		err = omerta_keyring_install(&peer->ring, &config,
+					     info->extack);
+	if (err)
+		return err;
+	tun->generation++;
+	/* Its limits in time. */
+	omerta_peer_due(peer, jiffies);
+	if (config.activation == OMERTA_ACTIVATION_NOW)
+		activated(peer);
+	return 0;
+}
+
+int omerta_nl_key_new_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct omerta_nl_ref ref;
+	int err;
+
+	err = omerta_nl_tunnel_get(info, &ref);
+	if (!err) {
+		err = key_new(info, ref.tun);
+		omerta_nl_tunnel_put(&ref);
+	}
+	wipe(info->attrs[OMERTA_A_KEY_RX_SECRET]);
+	wipe(info->attrs[OMERTA_A_KEY_TX_SECRET]);
+	return err;
+}
+
+/* Do something to a key that a request names. */
+static int key_do(const struct genl_info *info,
+		  int (*fn)(struct omerta_keyring *ring, u32 local_id,
+			    struct netlink_ext_ack *extack),
+		  void (*then)(struct omerta_peer *peer))
+{
+	struct nlattr *id = info->attrs[OMERTA_A_KEY_LOCAL_ID];
+	struct omerta_nl_ref ref;
+	struct omerta_peer *peer;
+	int err;
+
+	if (!id) {
+		NL_SET_ERR_MSG(info->extack, "local-id is missing");
+		return -EINVAL;
+	}
+	err = omerta_nl_tunnel_get(info, &ref);
+	if (err)
+		return err;
+	peer = omerta_nl_peer_find(info, ref.tun, OMERTA_A_KEY_PEER_ID);
+	err = PTR_ERR_OR_ZERO(peer);
+	if (!err)
+		err = fn(&peer->ring, nla_get_u32(id), info->extack);
+	if (!err) {
+		ref.tun->generation++;
+		if (then)
+			then(peer);
+	}
+	omerta_nl_tunnel_put(&ref);
+	return err;
+}
+
+int omerta_nl_key_activate_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return key_do(info, omerta_keyring_activate, activated);
+}
+
+int omerta_nl_key_retire_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return key_do(info, omerta_keyring_retire, NULL);
+}
+
+int omerta_nl_key_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return key_do(info, omerta_keyring_delete, NULL);
+}
+
+static int put_limit(struct sk_buff *msg, int attr, u64 value, u64 none)
+{
+	return value == none ? 0 : nla_put_uint(msg, attr, value);
+}
+
+static int put_time(struct sk_buff *msg, int attr, u32 seconds)
+{
+	return seconds ? nla_put_u32(msg, attr, seconds) : 0;
+}
+
+static int fill_limits(struct sk_buff *msg, const struct omerta_key_limits *l)
+{
+	if (put_time(msg, OMERTA_A_KEY_SEAL_TIME, l->seal_time) ||
+	    put_time(msg, OMERTA_A_KEY_OPEN_TIME, l->open_time) ||
+	    put_time(msg, OMERTA_A_KEY_SOFT_TIME, l->soft_time) ||
+	    put_limit(msg, OMERTA_A_KEY_SOFT_RECORDS, l->soft_records,
+		      OMERTA_SOFT_RECORDS) ||
+	    put_limit(msg, OMERTA_A_KEY_SOFT_BYTES, l->soft_bytes, U64_MAX) ||
+	    put_limit(msg, OMERTA_A_KEY_HARD_RECORDS, l->hard_records,
+		      OMERTA_COUNTER_LIMIT) ||
+	    put_limit(msg, OMERTA_A_KEY_HARD_BYTES, l->hard_bytes, U64_MAX))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int fill_counters(struct sk_buff *msg, const struct omerta_key *key)
+{
+	if (nla_put_uint(msg, OMERTA_A_KEY_RX_RECORDS,
+			 READ_ONCE(key->rx_records)) ||
+	    nla_put_uint(msg, OMERTA_A_KEY_RX_BYTES,
+			 READ_ONCE(key->rx_bytes)) ||
+	    nla_put_uint(msg, OMERTA_A_KEY_TX_RECORDS,
+			 READ_ONCE(key->tx_next)) ||
+	    nla_put_uint(msg, OMERTA_A_KEY_TX_BYTES,
+			 READ_ONCE(key->tx_bytes)) ||
+	    nla_put_uint(msg, OMERTA_A_KEY_AUTH_FAILURES,
+			 READ_ONCE(key->auth_failures)) ||
+	    nla_put_uint(msg, OMERTA_A_KEY_REPLAYS, READ_ONCE(key->replays)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int fill_key(struct sk_buff *msg, const struct omerta_keyring *ring,
+		    const struct omerta_key *key)
+{
+	u64 age = ktime_get_boottime_ns() - key->installed;
+
+	lockdep_assert_held(&ring->lock);
+
+	if (nla_put_u32(msg, OMERTA_A_KEY_IFINDEX, ring->dev->ifindex) ||
+	    nla_put_u32(msg, OMERTA_A_KEY_PEER_ID, ring->peer_id) ||
+	    nla_put_u32(msg, OMERTA_A_KEY_LOCAL_ID, key->local_id) ||
+	    nla_put_u32(msg, OMERTA_A_KEY_REMOTE_ID, key->remote_id) ||
+	    nla_put_u32(msg, OMERTA_A_KEY_ACTIVATION, key->activation) ||
+	    fill_limits(msg, &key->limits) ||
+	    nla_put_u32(msg, OMERTA_A_KEY_STATE, key->state) ||
+	    nla_put_uint(msg, OMERTA_A_KEY_AGE, div_u64(age, NSEC_PER_MSEC)))
+		return -EMSGSIZE;
+	if (key->limit >= 0 &&
+	    nla_put_u32(msg, OMERTA_A_KEY_LIMIT, key->limit))
+		return -EMSGSIZE;
+	if (key->handshake && nla_put_flag(msg, OMERTA_A_KEY_HANDSHAKE))
+		return -EMSGSIZE;
+	if (key->confirmed && nla_put_flag(msg, OMERTA_A_KEY_CONFIRMED))
+		return -EMSGSIZE;
+	return fill_counters(msg, key);
+}
+
+static int dump_key(struct sk_buff *skb, struct netlink_callback *cb,
+		    const struct omerta_keyring *ring,
+		    const struct omerta_key *key)
+{
+	void *hdr = genlmsg_iput(skb, genl_info_dump(cb));
+
+	if (!hdr)
+		return -EMSGSIZE;
+	genl_dump_check_consistent(cb, hdr);
+	if (fill_key(skb, ring, key)) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return 0;
+}
+
+/* Dump a peer's keys but the first @skip ones; counts those it dumped. */
+static int dump_ring(struct sk_buff *skb, struct netlink_callback *cb,
+		     struct omerta_keyring *ring, unsigned int *skip)
+{
+	struct omerta_key *key;
+	unsigned int n = 0;
+	int err = 0;
+
+	spin_lock_bh(&ring->lock);
+	list_for_each_entry(key, &ring->keys, list) {
+		if (n++ < *skip)
+			continue;
+		err = dump_key(skb, cb, ring, key);
+		if (err)
+			break;
+		(*skip)++;
+	}
+	spin_unlock_bh(&ring->lock);
+	return err;
+}
+
+int omerta_nl_key_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct {
+		unsigned long peer;
+		unsigned int skip;
+	} *ctx = (void *)cb->ctx;
+	struct omerta_peer *peer;
+	struct omerta_nl_ref ref;
+	unsigned long id;
+	int err;
+
+	NL_ASSERT_CTX_FITS(typeof(*ctx));
+	err = omerta_nl_tunnel_get(genl_info_dump(cb), &ref);
+	if (err)
+		return err;
+	cb->seq = ref.tun->generation;
+	xa_for_each_start(&ref.tun->peers, id, peer, ctx->peer) {
+		if (id != ctx->peer)
+			ctx->skip = 0;
+		ctx->peer = id;
+		err = dump_ring(skb, cb, &peer->ring, &ctx->skip);
+		if (err)
+			break;
+		ctx->peer = id + 1;
+		ctx->skip = 0;
+	}
+	omerta_nl_tunnel_put(&ref);
+	return omerta_dumped(skb, err);
+}

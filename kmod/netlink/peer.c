@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests about peers and their prefixes.
+ */
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "compat/compat.h"
+#include "netlink/request.h"
+#include "device/timers.h"
+#include "datapath/tx.h"
+
+/**
+ * struct prefix_change - a prefix to give to or to take from a peer
+ * @prefix: the prefix
+ * @remove: to take it
+ */
+struct prefix_change {
+	struct omerta_prefix prefix;
+	bool remove;
+};
+
+/**
+ * struct peer_change - what a request wants of a peer
+ * @has_endpoint: @endpoint is given
+ * @endpoint: where the peer is
+ * @replace: the peer is to lose the prefixes it has
+ * @changes: prefixes, in some order, each once
+ * @n_changes: their number
+ * @spare: nodes enough to insert them
+ */
+struct peer_change {
+	bool has_endpoint;
+	struct omerta_endpoint endpoint;
+	bool replace;
+	struct prefix_change *changes;
+	unsigned int n_changes;
+	struct list_head spare;
+};
+
+static int parse_prefix(struct nlattr *nest, struct prefix_change *change,
+			struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[OMERTA_A_ALLOWED_IP_MAX + 1], *addr;
+	unsigned int len, most;
+	int err;
+
+	err = nla_parse_nested(tb, OMERTA_A_ALLOWED_IP_MAX, nest,
+			       omerta_allowed_ip_nl_policy, extack);
+	if (err)
+		return err;
+	addr = tb[OMERTA_A_ALLOWED_IP_ADDR];
+	if (!addr || !tb[OMERTA_A_ALLOWED_IP_PREFIX_LEN]) {
+		NL_SET_ERR_MSG_ATTR(extack, nest,
+				    "a prefix needs addr and prefix-len");
+		return -EINVAL;
+	}
+	if (nla_len(addr) != 4 && nla_len(addr) != 16) {
+		NL_SET_ERR_MSG_ATTR(extack, addr,
+				    "a prefix's addr must have 4 or 16 bytes");
+		return -EINVAL;
+	}
+	len = nla_get_u8(tb[OMERTA_A_ALLOWED_IP_PREFIX_LEN]);
+	most = nla_len(addr) * 8;
+	if (len > most) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[OMERTA_A_ALLOWED_IP_PREFIX_LEN],
+				    "prefix-len is longer than the address");
+		return -EINVAL;
+	}
+	omerta_prefix_init(&change->prefix, most == 128, nla_data(addr), len);
+	if (tb[OMERTA_A_ALLOWED_IP_FLAGS])
+		change->remove = nla_get_u32(tb[OMERTA_A_ALLOWED_IP_FLAGS]) &
+				 OMERTA_ALLOWED_IP_FLAGS_REMOVE;
+	return 0;
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+	const struct omerta_prefix *p = &((const struct prefix_change *)a)->prefix;
+	const struct omerta_prefix *q = &((const struct prefix_change *)b)->prefix;
+
+	if (p->v6 != q->v6)
+		return p->v6 - q->v6;
+	if (p->hi != q->hi)
+		return p->hi < q->hi ? -1 : 1;
+	if (p->lo != q->lo)
+		return p->lo < q->lo ? -1 : 1;
+	return p->len - q->len;
+}
+
+/* Each prefix once, and what is to be removed is there. */
+static int check_prefixes(const struct genl_info *info,
+			  const struct peer_change *change,
+			  struct omerta_tunnel *tun, struct omerta_peer *peer)
+{
+	const struct prefix_change *c = change->changes;
+	unsigned int i;
+
+	for (i = 0; i < change->n_changes; i++, c++) {
+		bool has = peer && omerta_allowedips_find(&tun->allowedips,
+							  &c->prefix) ==
+				   &peer->allowed;
+
+		if (i && !compare_changes(c - 1, c)) {
+			NL_SET_ERR_MSG(info->extack, "a prefix is in allowed-ips twice");
+			return -EEXIST;
+		}
+		if (c->remove && (!has || change->replace)) {
+			NL_SET_ERR_MSG(info->extack,
+				       "a prefix to remove from allowed-ips is not the peer's");
+			return -ENOENT;
+		}
+		if (!c->remove && has && !change->replace) {
+			NL_SET_ERR_MSG(info->extack,
+				       "a prefix to add to allowed-ips is the peer's already");
+			return -EEXIST;
+		}
+	}
+	return 0;
+}
+
+static int parse_prefixes(const struct genl_info *info,
+			  struct peer_change *change)
+{
+	struct nlattr *attr;
+	unsigned int n = 0;
+	int rem, err;
+
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem)
+		n += nla_type(attr) == OMERTA_A_PEER_ALLOWED_IPS;
+	if (!n)
+		return 0;
+	change->changes = kvcalloc(n, sizeof(*change->changes), GFP_KERNEL);
+	if (!change->changes)
+		return -ENOMEM;
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem) {
+		if (nla_type(attr) != OMERTA_A_PEER_ALLOWED_IPS)
+			continue;
+		err = parse_prefix(attr, &change->changes[change->n_changes++],
+				   info->extack);
+		if (err)
+			return err;
+	}
+	sort(change->changes, n, sizeof(*change->changes), compare_changes,
+	     NULL);
+	return omerta_allowedips_reserve(&change->spare, n);
+}
+
+static void change_free(struct peer_change *change)
+{
+	omerta_allowedips_release(&change->spare);
+	kvfree(change->changes);
+}
+
+/* Everything of a request that can fail. The caller ends with change_free(). */
+static int parse_change(struct sk_buff *skb, const struct genl_info *info,
+			struct omerta_tunnel *tun, struct omerta_peer *peer,
+			struct peer_change *change)
+{
+	struct nlattr *flags = info->attrs[OMERTA_A_PEER_FLAGS];
+	int err;
+
+	INIT_LIST_HEAD(&change->spare);
+	change->replace = flags && nla_get_u32(flags) &
+				   OMERTA_PEER_FLAGS_REPLACE_ALLOWED_IPS;
+	err = omerta_endpoint_parse(info, OMERTA_A_PEER_ENDPOINT_ADDR,
+				    &change->endpoint);
+	change->has_endpoint = err > 0;
+	if (err > 0)
+		err = omerta_nl_outer_capable(skb, info, tun);
+	if (!err)
+		err = parse_prefixes(info, change);
+	if (!err)
+		err = check_prefixes(info, change, tun, peer);
+	return err;
+}
+
+static void apply_prefixes(struct omerta_peer *peer,
+			   struct peer_change *change)
+{
+	struct omerta_allowedips *t = &peer->tun->allowedips;
+	LIST_HEAD(aside);
+	unsigned int i;
+
+	if (change->replace)
+		omerta_allowedips_set_aside(t, &peer->allowed, &aside);
+	for (i = 0; i < change->n_changes; i++) {
+		struct prefix_change *c = &change->changes[i];
+
+		if (c->remove)
+			omerta_allowedips_remove(t, &c->prefix, &peer->allowed);
+		else
+			omerta_allowedips_insert(t, &c->prefix, &peer->allowed,
+						 &change->spare);
+	}
+	omerta_allowedips_drop_aside(t, &aside);
+}
+
+/* Keys with somebody else end, those that were installed by hand as well. */
+static void apply_public_key(struct omerta_peer *peer, const struct nlattr *key)
+{
+	bool other = memchr_inv(peer->public_key, 0, sizeof(peer->public_key)) &&
+		     memcmp(peer->public_key, nla_data(key), sizeof(peer->public_key));
+
+	nla_memcpy(peer->public_key, key, sizeof(peer->public_key));
+	if (other)
+		omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_IDENTITY, OMERTA_KEYS_ALL);
+}
+
+/* Cannot fail. */
+static void apply_change(const struct genl_info *info,
+			 struct omerta_peer *peer, struct peer_change *change)
+{
+	struct nlattr **attrs = info->attrs;
+
+	peer->tun->generation++;
+	if (attrs[OMERTA_A_PEER_NAME])
+		nla_strscpy(peer->name, attrs[OMERTA_A_PEER_NAME],
+			    sizeof(peer->name));
+	if (attrs[OMERTA_A_PEER_PUBLIC_KEY])
+		apply_public_key(peer, attrs[OMERTA_A_PEER_PUBLIC_KEY]);
+	apply_prefixes(peer, change);
+	if (change->has_endpoint) {
+		omerta_peer_set_endpoint(peer, &change->endpoint);
+		omerta_nl_flush(peer);
+	}
+	if (attrs[OMERTA_A_PEER_KEEPALIVE]) {
+		WRITE_ONCE(peer->keepalive,
+			   nla_get_u16(attrs[OMERTA_A_PEER_KEEPALIVE]));
+		omerta_peer_due(peer, jiffies);
+	}
+}
+
+static int peer_new(struct sk_buff *skb, struct genl_info *info,
+		    struct omerta_tunnel *tun)
+{
+	struct nlattr *id = info->attrs[OMERTA_A_PEER_ID];
+	struct peer_change change = {};
+	struct omerta_peer *peer;
+	int err;
+
+	if (!id) {
+		NL_SET_ERR_MSG(info->extack, "the peer's id is missing");
+		return -EINVAL;
+	}
+	err = parse_change(skb, info, tun, NULL, &change);
+	if (err)
+		goto out;
+	peer = omerta_peer_create(tun, nla_get_u32(id), omerta_timers_run,
+				  omerta_tx_work, info->extack);
+	err = PTR_ERR_OR_ZERO(peer);
+	if (!err)
+		apply_change(info, peer, &change);
+out:
+	change_free(&change);
+	return err;
+}
+
+int omerta_nl_peer_new_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct omerta_nl_ref ref;
+	int err;
+
+	err = omerta_nl_tunnel_get(info, &ref);
+	if (err)
+		return err;
+	err = peer_new(skb, info, ref.tun);
+	omerta_nl_tunnel_put(&ref);
+	return err;
+}
+
+static int peer_set(struct sk_buff *skb, struct genl_info *info,
+		    struct omerta_tunnel *tun)
+{
+	struct peer_change change = {};
+	struct omerta_peer *peer;
+	int err;
+
+	peer = omerta_nl_peer_find(info, tun, OMERTA_A_PEER_ID);
+	if (IS_ERR(peer))
+		return PTR_ERR(peer);
+	err = parse_change(skb, info, tun, peer, &change);
+	if (!err)
+		apply_change(info, peer, &change);
+	change_free(&change);
+	return err;
+}
+
+int omerta_nl_peer_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct omerta_nl_ref ref;
+	int err;
+
+	err = omerta_nl_tunnel_get(info, &ref);
+	if (err)
+		return err;
+	err = peer_set(skb, info, ref.tun);
+	omerta_nl_tunnel_put(&ref);
+	return err;
+}
+
+int omerta_nl_peer_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct omerta_nl_ref ref;
+	struct omerta_peer *peer;
+	int err;
+
+	err = omerta_nl_tunnel_get(info, &ref);
+	if (err)
+		return err;
+	peer = omerta_nl_peer_find(info, ref.tun, OMERTA_A_PEER_ID);
+	err = PTR_ERR_OR_ZERO(peer);
+	if (!err) {
+		omerta_peer_remove(peer);
+		ref.tun->generation++;
+	}
+	omerta_nl_tunnel_put(&ref);
+	return err;
+}
+
+static int fill_endpoint(struct sk_buff *msg, struct omerta_peer *peer)
+{
+	struct omerta_endpoint ep;
+
+	spin_lock_bh(&peer->endpoint_lock);
+	ep = peer->endpoint;
+	spin_unlock_bh(&peer->endpoint_lock);
+	return omerta_endpoint_put(msg, OMERTA_A_PEER_ENDPOINT_ADDR, &ep);
+}
+
+static int fill_stats(struct sk_buff *msg, struct omerta_peer *peer)
+{
+	u64 sum[OMERTA_PEER_STATS];
+	struct nlattr *nest;
+	int i;
+
+	nest = nla_nest_start(msg, OMERTA_A_PEER_STATS);
+	if (!nest)
+		return -EMSGSIZE;
+	omerta_peer_stats_read(peer->stats, sum);
+	for (i = 0; i < OMERTA_PEER_STATS; i++)
+		if (nla_put_uint(msg, i + 1, sum[i]))
+			return -EMSGSIZE;
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
+static int put_rx_age(struct sk_buff *msg, struct omerta_peer *peer)
+{
+	u64 last = READ_ONCE(peer->rx_last);
+	u64 now = ktime_get_boottime_ns();
+
+	if (!last)
+		return 0;
+	return nla_put_uint(msg, OMERTA_A_PEER_RX_AGE,
+			    now > last ? div_u64(now - last, NSEC_PER_MSEC) : 0);
+}
+
+static int put_path_mtu(struct sk_buff *msg, struct omerta_peer *peer)
+{
+	if (READ_ONCE(peer->path_mtu) == OMERTA_PATH_UNKNOWN)
+		return 0;
+	return nla_put_u32(msg, OMERTA_A_PEER_PATH_MTU, omerta_peer_mtu(peer));
+}
+
+static int fill_peer(struct sk_buff *msg, struct omerta_peer *peer)
+{
+	if (nla_put_u32(msg, OMERTA_A_PEER_IFINDEX, peer->tun->dev->ifindex) ||
+	    nla_put_u32(msg, OMERTA_A_PEER_ID, peer->id) ||
+	    nla_put_u16(msg, OMERTA_A_PEER_KEEPALIVE, peer->keepalive))
+		return -EMSGSIZE;
+	if (peer->name[0] &&
+	    nla_put_string(msg, OMERTA_A_PEER_NAME, peer->name))
+		return -EMSGSIZE;
+	if (memchr_inv(peer->public_key, 0, OMERTA_KEY_LEN) &&
+	    nla_put(msg, OMERTA_A_PEER_PUBLIC_KEY, OMERTA_KEY_LEN,
+		    peer->public_key))
+		return -EMSGSIZE;
+	if (fill_endpoint(msg, peer) || fill_stats(msg, peer) ||
+	    put_rx_age(msg, peer) || put_path_mtu(msg, peer))
+		return -EMSGSIZE;
+	if (READ_ONCE(peer->silent_since))
+		return nla_put_flag(msg, OMERTA_A_PEER_SILENT);
+	return 0;
+}
+
+int omerta_nl_peer_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct omerta_nl_ref ref;
+	struct omerta_peer *peer;
+	struct sk_buff *msg;
+	void *hdr;
+	int err;
+
+	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!msg)
+		return -ENOMEM;
+	err = omerta_nl_tunnel_get(info, &ref);
+	if (err)
+		goto err_msg;
+	peer = omerta_nl_peer_find(info, ref.tun, OMERTA_A_PEER_ID);
+	err = PTR_ERR_OR_ZERO(peer);
+	if (!err) {
+		hdr = genlmsg_iput(msg, info);
+		err = hdr ? fill_peer(msg, peer) : -EMSGSIZE;
+	}
+	omerta_nl_tunnel_put(&ref);
+	if (err)
+		goto err_msg;
+	genlmsg_end(msg, hdr);
+	return genlmsg_reply(msg, info);
+
+err_msg:
+	nlmsg_free(msg);
+	return err;
+}
+
+static int dump_peer(struct sk_buff *skb, struct netlink_callback *cb,
+		     struct omerta_peer *peer)
+{
+	void *hdr = genlmsg_iput(skb, genl_info_dump(cb));
+
+	if (!hdr)
+		return -EMSGSIZE;
+	genl_dump_check_consistent(cb, hdr);
+	if (fill_peer(skb, peer)) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return 0;
+}
+
+int omerta_nl_peer_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct {
+		unsigned long next;
+	} *ctx = (void *)cb->ctx;
+	struct omerta_peer *peer;
+	struct omerta_nl_ref ref;
+	unsigned long id;
+	int err;
+
+	NL_ASSERT_CTX_FITS(typeof(*ctx));
+	err = omerta_nl_tunnel_get(genl_info_dump(cb), &ref);
+	if (err)
+		return err;
+	cb->seq = ref.tun->generation;
+	xa_for_each_start(&ref.tun->peers, id, peer, ctx->next) {
+		err = dump_peer(skb, cb, peer);
+		if (err)
+			break;
+		ctx->next = id + 1;
+	}
+	omerta_nl_tunnel_put(&ref);
+	return omerta_dumped(skb, err);
+}
+
+static int fill_prefix(struct sk_buff *skb, const struct omerta_peer *peer,
+		       const struct omerta_prefix *prefix)
+{
+	struct nlattr *nest = nla_nest_start(skb, OMERTA_A_PEER_ALLOWED_IPS);
+	u8 addr[16];
+
+	if (!nest)
+		return -EMSGSIZE;
+	omerta_prefix_addr(prefix, addr);
+	if (nla_put(skb, OMERTA_A_ALLOWED_IP_ADDR, prefix->v6 ? 16 : 4, addr) ||
+	    nla_put_u8(skb, OMERTA_A_ALLOWED_IP_PREFIX_LEN, prefix->len) ||
+	    nla_put_u32(skb, OMERTA_A_ALLOWED_IP_PEER_ID, peer->id)) {
+		nla_nest_cancel(skb, nest);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+struct prefix_ctx {
+	struct omerta_prefix at;
+	bool going;
+};
+
+/* -EMSGSIZE: there are more */
+static int fill_prefixes(struct sk_buff *skb, struct omerta_tunnel *tun,
+			 struct prefix_ctx *ctx)
+{
+	struct omerta_allowedips_owner *owner;
+	int err;
+
+	for (;;) {
+		struct omerta_prefix next = ctx->at;
+
+		owner = omerta_allowedips_next(&tun->allowedips, &next, !ctx->going);
+		if (!owner) {
+			if (ctx->at.v6)
+				return 0;
+			ctx->at = (struct omerta_prefix){ .v6 = true };
+			ctx->going = false;
+			continue;
+		}
+		err = fill_prefix(skb, container_of(owner, struct omerta_peer, allowed),
+				  &next);
+		if (err)
+			return err;
+		ctx->at = next;
+		ctx->going = true;
+	}
+}
+
+int omerta_nl_allowed_ip_get_dumpit(struct sk_buff *skb,
+				    struct netlink_callback *cb)
+{
+	struct prefix_ctx *ctx = (void *)cb->ctx;
+	struct omerta_nl_ref ref;
+	void *hdr, *first;
+	int err;
+
+	NL_ASSERT_CTX_FITS(typeof(*ctx));
+	err = omerta_nl_tunnel_get(genl_info_dump(cb), &ref);
+	if (err)
+		return err;
+	cb->seq = ref.tun->generation;
+	/* One message takes as many as there is room for. */
+	hdr = genlmsg_iput(skb, genl_info_dump(cb));
+	err = -EMSGSIZE;
+	if (!hdr)
+		goto out;
+	if (nla_put_u32(skb, OMERTA_A_PEER_IFINDEX, ref.tun->dev->ifindex))
+		goto cancel;
+	first = skb_tail_pointer(skb);
+	err = fill_prefixes(skb, ref.tun, ctx);
+	if (skb_tail_pointer(skb) == first)
+		goto cancel;
+	/* A message that is cancelled cannot tell of a change. */
+	genl_dump_check_consistent(cb, hdr);
+	genlmsg_end(skb, hdr);
+	goto out;
+cancel:
+	genlmsg_cancel(skb, hdr);
+out:
+	omerta_nl_tunnel_put(&ref);
+	return omerta_dumped(skb, err);
+}

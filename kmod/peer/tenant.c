@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tenants: the accounts that resources of the machine are charged to.
+ *
+ * A tenant is an outermost user namespace: a child of the initial one, with all
+ * user namespaces below it and all network namespaces of these. So neither more
+ * devices, nor more network namespaces, nor nested user namespaces raise a bound.
+ * The initial user namespace with its network namespaces is a tenant of its own.
+ * An owner is the user who made outermost user namespaces. Its sum bounds a user
+ * with many of them.
+ *
+ * A tenant refers to its user namespace, or another namespace could get its
+ * address. User namespaces tell nobody of their end, so a worker looks for tenants
+ * that have the only reference left. It gives that reference up: the tenant is
+ * dead, and the namespace goes away. What is still charged to a dead tenant counts
+ * for its owner, until it is uncharged. A tenant's memory goes with the last
+ * reference to the tenant; an owner's memory goes with its last tenant.
+ */
+#include "peer/tenant.h"
+
+#include <linux/cred.h>
+#include <linux/hashtable.h>
+#include <linux/refcount.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/user_namespace.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+
+#include "compat/compat.h"
+
+/* How long a dead user namespace may be kept. */
+#define LOOK_INTERVAL	(2 * HZ)
+#define TABLE_BITS	8
+
+/**
+ * struct owner - a user who has tenants
+ * @node: member of the table of owners; lock: tenants_lock
+ * @uid: the user; constant
+ * @n_tenants: tenants that refer to it; lock: tenants_lock
+ * @lock: protects the charges; taken inside a tenant's lock, BH off
+ * @charged: to all tenants
+ * @dead: to dead tenants
+ */
+struct owner {
+	struct hlist_node node;
+	kuid_t uid;
+	unsigned int n_tenants;
+	spinlock_t lock; /* of the charges */
+	unsigned long charged[OMERTA_RESOURCES];
+	unsigned long dead[OMERTA_RESOURCES];
+};
+
+/**
+ * struct omerta_tenant - an outermost user namespace
+ * @node: member of the table of tenants, if it is alive; lock: tenants_lock
+ * @ns: the namespace, referred to; NULL if the tenant is dead; changed under both
+ *	tenants_lock and @lock
+ * @owner: constant; NULL for the initial namespace
+ * @refs: devices, and what is charged beyond the life of a device
+ * @lock: protects the charges; BH off
+ * @charged: to the tenant
+ */
+struct omerta_tenant {
+	struct hlist_node node;
+	struct user_namespace *ns;
+	struct owner *owner;
+	refcount_t refs;
+	spinlock_t lock; /* of the charges */
+	unsigned long charged[OMERTA_RESOURCES];
+};
+
+static struct omerta_tenant initial = {
+	.ns = &init_user_ns,
+	.lock = __SPIN_LOCK_UNLOCKED(initial.lock),
+};
+
+/* Protects the tables. Taken outside the locks of tenants and owners, BH off. */
+static DEFINE_SPINLOCK(tenants_lock);
+static DEFINE_HASHTABLE(tenants, TABLE_BITS);
+static DEFINE_HASHTABLE(owners, TABLE_BITS);
+
+static void look_for_dead(struct work_struct *work);
+static DECLARE_DELAYED_WORK(look_work, look_for_dead);
+
+static struct user_namespace *outermost(struct user_namespace *ns)
+{
+	while (ns != &init_user_ns && ns->parent != &init_user_ns)
+		ns = ns->parent;
+	return ns;
+}
+
+static struct omerta_tenant *find_tenant(const struct user_namespace *ns)
+{
+	struct omerta_tenant *tenant;
+
+	lockdep_assert_held(&tenants_lock);
+
+	hash_for_each_possible(tenants, tenant, node, (unsigned long)ns)
+		if (tenant->ns == ns)
+			return tenant;
+	return NULL;
+}
+
+/* The tenant's owner, with one tenant more; @fresh if there was none. */
+static struct owner *find_owner(kuid_t uid, struct owner **fresh)
+{
+	struct owner *owner;
+
+	lockdep_assert_held(&tenants_lock);
+
+	hash_for_each_possible(owners, owner, node, __kuid_val(uid))
+		if (uid_eq(owner->uid, uid))
+			goto found;
+	owner = *fresh;
+	*fresh = NULL;
+	owner->uid = uid;
+	spin_lock_init(&owner->lock);
+	hash_add(owners, &owner->node, __kuid_val(uid));
+found:
+	owner->n_tenants++;
+	return owner;
+}
+
+/**
+ * omerta_tenant_get() - find or make the tenant that a network namespace belongs to
+ * @net: the network namespace, which does not go away meanwhile
+ *
+ * Context: process context.
+ * Return: the tenant, to be given up by omerta_tenant_put(); NULL without memory,
+ * never for the initial user namespace.
+ */
+struct omerta_tenant *omerta_tenant_get(struct net *net)
+{
+	struct user_namespace *ns = outermost(net->user_ns);
+	struct omerta_tenant *fresh, *tenant;
+	struct owner *owner;
+
+	if (ns == &init_user_ns)
+		return &initial;
+	fresh = kzalloc_obj(*fresh, GFP_KERNEL_ACCOUNT);
+	owner = kzalloc_obj(*owner, GFP_KERNEL_ACCOUNT);
+	if (!fresh || !owner) {
+		tenant = NULL;
+		goto out;
+	}
+	spin_lock_bh(&tenants_lock);
+	tenant = find_tenant(ns);
+	if (tenant) {
+		refcount_inc(&tenant->refs);
+	} else {
+		tenant = fresh;
+		fresh = NULL;
+		tenant->ns = get_user_ns(ns);
+		tenant->owner = find_owner(ns->owner, &owner);
+		refcount_set(&tenant->refs, 1);
+		spin_lock_init(&tenant->lock);
+		hash_add(tenants, &tenant->node, (unsigned long)ns);
+		schedule_delayed_work(&look_work, LOOK_INTERVAL);
+	}
+	spin_unlock_bh(&tenants_lock);
+out:
+	kfree(fresh);
+	kfree(owner);
+	return tenant;
+}
+
+/**
+ * omerta_tenant_hold() - refer to a tenant once more
+ * @tenant: a tenant that the caller refers to
+ *
+ * Context: any.
+ */
+void omerta_tenant_hold(struct omerta_tenant *tenant)
+{
+	if (tenant != &initial)
+		refcount_inc(&tenant->refs);
+}
+
+/**
+ * omerta_tenant_put() - end what omerta_tenant_get() or omerta_tenant_hold() began
+ * @tenant: the tenant, or NULL; all that the caller charged is uncharged
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_tenant_put(struct omerta_tenant *tenant)
+{
+	struct owner *owner;
+
+	if (!tenant || tenant == &initial)
+		return;
+	if (refcount_dec_not_one(&tenant->refs))
+		return;
+	spin_lock_bh(&tenants_lock);
+	if (!refcount_dec_and_test(&tenant->refs)) {
+		spin_unlock_bh(&tenants_lock);
+		return;
+	}
+	hash_del(&tenant->node);
+	owner = tenant->owner;
+	if (--owner->n_tenants)
+		owner = NULL;
+	else
+		hash_del(&owner->node);
+	spin_unlock_bh(&tenants_lock);
+	WARN_ON_ONCE(memchr_inv(tenant->charged, 0, sizeof(tenant->charged)));
+	put_user_ns(tenant->ns);
+	kfree(tenant);
+	kfree(owner);
+}
+
+/**
+ * omerta_tenant_is_initial() - tell the initial user namespace
+ * @tenant: the tenant
+ *
+ * Return: true if it is the tenant of the initial user namespace.
+ */
+bool omerta_tenant_is_initial(const struct omerta_tenant *tenant)
+{
+	return tenant == &initial;
+}
+
+/**
+ * omerta_tenant_owner_bound() - tell whether a tenant's owner is bound
+ * @tenant: the tenant
+ *
+ * Return: true if &omerta_bounds.owner holds for it.
+ */
+bool omerta_tenant_owner_bound(const struct omerta_tenant *tenant)
+{
+	return tenant->owner && !uid_eq(tenant->owner->uid, GLOBAL_ROOT_UID);
+}
+
+static bool fits(unsigned long charged, unsigned long amount, unsigned long bound)
+{
+	return charged <= bound && amount <= bound - charged;
+}
+
+static int charge_owner(const struct omerta_tenant *tenant,
+			enum omerta_resource resource, unsigned long amount,
+			const struct omerta_bounds *bounds)
+{
+	struct owner *owner = tenant->owner;
+	bool root = uid_eq(owner->uid, GLOBAL_ROOT_UID);
+	int err = -EDQUOT;
+
+	spin_lock(&owner->lock);
+	if (root ? owner->dead[resource] < bounds->dead :
+		   fits(owner->charged[resource], amount, bounds->owner)) {
+		owner->charged[resource] += amount;
+		if (!tenant->ns)
+			owner->dead[resource] += amount;
+		err = 0;
+	}
+	spin_unlock(&owner->lock);
+	return err;
+}
+
+/**
+ * omerta_tenant_charge() - charge a tenant if that exceeds no bound
+ * @tenant: the tenant; the caller's reference lasts until all is uncharged
+ * @resource: what is used
+ * @amount: how much
+ * @bounds: of this resource
+ *
+ * Context: any but hard interrupt.
+ * Return: 0; -ENOSPC if the tenant's bound would be exceeded; -EDQUOT if one of its
+ * owner would be. Then nothing is charged.
+ */
+int omerta_tenant_charge(struct omerta_tenant *tenant,
+			 enum omerta_resource resource, unsigned long amount,
+			 const struct omerta_bounds *bounds)
+{
+	int err = 0;
+
+	spin_lock_bh(&tenant->lock);
+	if (!fits(tenant->charged[resource], amount, bounds->tenant))
+		err = -ENOSPC;
+	else if (tenant->owner)
+		err = charge_owner(tenant, resource, amount, bounds);
+	if (!err)
+		tenant->charged[resource] += amount;
+	spin_unlock_bh(&tenant->lock);
+	return err;
+}
+
+/**
+ * omerta_tenant_uncharge() - undo omerta_tenant_charge()
+ * @tenant: the tenant, dead or alive
+ * @resource: what is given back
+ * @amount: how much
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_tenant_uncharge(struct omerta_tenant *tenant,
+			    enum omerta_resource resource, unsigned long amount)
+{
+	struct owner *owner = tenant->owner;
+
+	spin_lock_bh(&tenant->lock);
+	tenant->charged[resource] -= amount;
+	if (owner) {
+		spin_lock(&owner->lock);
+		owner->charged[resource] -= amount;
+		if (!tenant->ns)
+			owner->dead[resource] -= amount;
+		spin_unlock(&owner->lock);
+	}
+	spin_unlock_bh(&tenant->lock);
+}
+
+/**
+ * omerta_tenant_read() - tell how much is charged
+ * @tenant: the tenant
+ * @resource: what is used
+ * @charges: gets how much
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_tenant_read(struct omerta_tenant *tenant,
+			enum omerta_resource resource,
+			struct omerta_charges *charges)
+{
+	struct owner *owner = tenant->owner;
+
+	*charges = (struct omerta_charges) {};
+	spin_lock_bh(&tenant->lock);
+	charges->tenant = tenant->charged[resource];
+	if (owner) {
+		spin_lock(&owner->lock);
+		charges->owner = owner->charged[resource];
+		charges->dead = owner->dead[resource];
+		spin_unlock(&owner->lock);
+	}
+	spin_unlock_bh(&tenant->lock);
+}
+
+/* The namespace can no longer be used: let it go, and count the rest as the owner's. */
+static void bury(struct omerta_tenant *tenant)
+{
+	struct owner *owner = tenant->owner;
+	int i;
+
+	lockdep_assert_held(&tenants_lock);
+
+	hash_del(&tenant->node);
+	spin_lock(&tenant->lock);
+	spin_lock(&owner->lock);
+	for (i = 0; i < OMERTA_RESOURCES; i++)
+		owner->dead[i] += tenant->charged[i];
+	spin_unlock(&owner->lock);
+	put_user_ns(tenant->ns);
+	tenant->ns = NULL;
+	spin_unlock(&tenant->lock);
+}
+
+static void look_for_dead(struct work_struct *work)
+{
+	struct omerta_tenant *tenant;
+	struct hlist_node *tmp;
+	int i;
+
+	spin_lock_bh(&tenants_lock);
+	hash_for_each_safe(tenants, i, tmp, tenant, node) {
+		/* Processes, network namespaces and inner user namespaces refer to it. */
+		if (ns_ref_read(tenant->ns) == 1)
+			bury(tenant);
+	}
+	if (!hash_empty(tenants))
+		schedule_delayed_work(&look_work, LOOK_INTERVAL);
+	spin_unlock_bh(&tenants_lock);
+}
+
+/**
+ * omerta_tenant_exit() - stop looking for dead namespaces, at module unload
+ *
+ * Context: process context; there are no tenants any more.
+ */
+void omerta_tenant_exit(void)
+{
+	cancel_delayed_work_sync(&look_work);
+}
