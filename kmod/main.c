@@ -12,18 +12,18 @@
 #include "datapath/buf.h"
 #include "device/device.h"
 #include "peer/fingerprint.h"
-#include "crypto/engine.h"
+#include "crypto/engines.h"
 #include "netlink/netlink.h"
 #include "peer/peer.h"
 #include "datapath/queue.h"
 #include "peer/tenant.h"
 
-/* There are none any more. */
+/* Undo what devices need, once no device is left. */
 static void end_devices(void)
 {
 	omerta_buf_exit();
-	omerta_workers_unload();
-	/* Peers and keys are freed by RCU callbacks in our text. */
+	omerta_workers_exit();
+	/* RCU callbacks of peers and keys are in the module's text. */
 	rcu_barrier();
 }
 
@@ -40,7 +40,7 @@ static int __init omerta_init(void)
 	err = omerta_peer_init();
 	if (err)
 		goto err_fingerprint;
-	err = omerta_workers_load();
+	err = omerta_workers_init();
 	if (err)
 		goto err_peer;
 	err = omerta_device_init();

@@ -17,6 +17,10 @@ scripts() {
 		--include='*' --exclude-dir=build
 }
 
+layers() {
+	selftests/layers.py
+}
+
 # What is objected to for reasons that do not hold there: "FILE TYPE", see the
 # comments in style.allow.
 checkpatch() {
@@ -83,7 +87,7 @@ versions() {
 		--include='*.[ch]' --exclude='*.mod.c' --exclude=compat.h
 }
 
-CHECKS=(checkpatch sparse coccinelle shell spelling manual drift versions)
+CHECKS=(layers checkpatch sparse coccinelle shell spelling manual drift versions)
 
 main() {
 	local i out failed=0

@@ -14,7 +14,7 @@
 #include <net/genetlink.h>
 
 #include "compat/compat.h"
-#include "crypto/engine.h"
+#include "crypto/engines.h"
 #include "bench_gen.h"
 #include "workers.h"
 

@@ -43,7 +43,7 @@ static unsigned int make_list(const struct payload *p, u32 first, u32 end,
 				 (size_t)(first + i) * OMERTA_TAG_LEN;
 		list[i].len = min_t(size_t, task->chunk_size, task->bytes - at);
 		/* Each a record: what one is worth does not depend on others. */
-		list[i].nonce = omerta_nonce(first + i, 0, true);
+		list[i].nonce = OMERTA_NONCE(first + i, 0, true);
 	}
 	return n;
 }
@@ -99,7 +99,7 @@ static u32 work_one_way(struct payload *p, u32 first, u32 end, bool open,
 		else if (!open)
 			omerta_chunk_seal(task->engine, list, n, p->secret);
 		else if (omerta_chunk_open(task->engine, list, n, p->secret) !=
-			 omerta_chunk_all(n))
+			 OMERTA_CHUNK_ALL(n))
 			break;
 		done += n;
 		keep_pace(pace, (size_t)n * (task->chunk_size + OMERTA_CHUNK_MIN));

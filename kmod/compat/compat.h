@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All that knows older kernels; the sources are written for the newest. What a
- * kernel has is told by macros, by the types of functions, or by OMERTA_HAVE_*
- * (compat.probes): versions do not tell, as stable kernels take features back.
+ * The only file that knows about older kernels; everything else is written for the newest
+ * one. The tests are for macros of the kernel or for OMERTA_HAVE_*, see the file probes.
+ * Versions are no test, as features are backported to stable kernels.
  */
 #ifndef _OMERTA_COMPAT_H
 #define _OMERTA_COMPAT_H
@@ -12,7 +12,7 @@
 #else
 #include <asm/unaligned.h>
 #endif
-/* Not to be included anywhere else: x86's does not bear it twice. */
+/* Include <asm/simd.h> only here: older x86 kernels' copy has no include guard. */
 #include <asm/simd.h>
 #ifdef OMERTA_HAVE_CRYPTO_UTILS_H
 #include <crypto/utils.h>
@@ -26,12 +26,12 @@
 #define kvzalloc_obj(obj, gfp)	kvzalloc(sizeof(obj), gfp)
 #endif
 
-/* The leaves, which are built in user space as well, want no more than that. */
+/* Leaf modules are also built for user space; they must not use anything below this line. */
 #ifdef __KERNEL__
 
 #include <linux/version.h>
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
-#error "omerta wants Linux 6.1 or later"
+#error "omerta needs Linux 6.1 or later"
 #endif
 
 #if defined(CONFIG_ARM64)
@@ -64,12 +64,12 @@
 
 #ifdef OMERTA_HAVE_PAGE_POOL_REF
 #include <net/page_pool/helpers.h>
-/* With PREEMPT_RT it takes more than BH off to have a pool to oneself. */
+/* With PREEMPT_RT, disabling BH does not give exclusive use of a pool. */
 #define OMERTA_HAVE_POOLS	(IS_ENABLED(CONFIG_PAGE_POOL) && \
 				 !IS_ENABLED(CONFIG_PREEMPT_RT))
 #define OMERTA_POOL_NETDEV(device)	.netdev = (device)
 #else
-/* Several packets cannot share a page of a pool. */
+/* Packets cannot share a page of a pool. */
 #if __has_include(<net/page_pool/helpers.h>)
 #include <net/page_pool/helpers.h>
 #else
@@ -82,7 +82,7 @@ static inline void page_pool_ref_page(struct page *page)
 }
 #endif
 
-/* Only arm64 has one so far. It is not to be left but at its end. */
+/* So far only arm64 defines it. Do not leave the block early (return, break, goto). */
 #ifndef scoped_ksimd
 #if defined(CONFIG_ARM64)
 #define omerta_simd_begin()	kernel_neon_begin()
@@ -107,7 +107,7 @@ static inline void page_pool_ref_page(struct page *page)
 #define system_dfl_wq	system_unbound_wq
 #endif
 
-/* The kernel's own setter of both is not for modules. */
+/* The kernel does not export its own setter of both. */
 static inline void netif_gso_max_size_raise(struct net_device *dev,
 					    unsigned int size)
 {
@@ -147,7 +147,7 @@ static inline int sk_drops_read(const struct sock *sk)
 #define dst_rt6_info(entry)	container_of(entry, struct rt6_info, dst)
 #endif
 
-/* They used to be made by one function, with the CPU for the name behind it. */
+/* Older kernels have one function that creates and starts the worker, named by the CPU. */
 #ifndef OMERTA_HAVE_KTHREAD_RUN_WORKER
 #define kthread_run_worker_on_cpu(cpu, flags, namefmt)			\
 	kthread_create_worker_on_cpu(cpu, flags, namefmt, cpu)
@@ -184,7 +184,7 @@ static inline void free_netdev_dummy(struct net_device *dev)
 		return fn(dev, p, extack);				\
 	}
 #else
-/* Before 6.15 newlink had its parameters one by one. */
+/* Before 6.15 newlink had separate parameters. */
 struct rtnl_newlink_params {
 	struct net *src_net;
 };
@@ -230,7 +230,7 @@ netdev_get_by_name(struct net *net, const char *name,
 #endif
 
 #ifndef for_each_netdev_dump
-/* The device with the least index from @ifindex on; under RCU. */
+/* The device with the smallest index from @ifindex on; under RCU. */
 static inline struct net_device *omerta_netdev_from(struct net *net,
 						    unsigned long *ifindex)
 {
@@ -268,7 +268,7 @@ static inline struct net_device *omerta_netdev_from(struct net *net,
 #endif
 
 #ifndef OMERTA_HAVE_NLA_UINT
-/* Of either width they are sent, but taken in the greater one only. */
+/* Both widths may be sent, but these kernels accept only the 64-bit form. */
 #define NLA_UINT	NLA_U64
 
 static inline int nla_put_uint(struct sk_buff *skb, int attr, u64 value)
@@ -292,7 +292,7 @@ static inline struct net *omerta_genl_info_net(const struct genl_info *info)
 
 #define genl_info_net	omerta_genl_info_net
 
-/* Lives as long as the block that it is called in. */
+/* Valid until the end of the block that it is used in. */
 #define genl_info_dump(cb)						\
 	(&(const struct genl_info) {					\
 		.snd_seq = (cb)->nlh->nlmsg_seq,			\
@@ -308,7 +308,7 @@ static inline struct net *omerta_genl_info_net(const struct genl_info *info)
 		    &omerta_nl_family, 0, (info)->genlhdr->cmd)
 #endif
 
-/* Before 6.9 a dump goes on only if it tells its length. */
+/* Before 6.9 a dump continues only if it returns its length. */
 static inline int omerta_dumped(const struct sk_buff *skb, int err)
 {
 	return err == -EMSGSIZE && skb->len ? skb->len : err;
@@ -316,55 +316,98 @@ static inline int omerta_dumped(const struct sk_buff *skb, int err)
 
 #ifndef OMERTA_HAVE_GENL_SPLIT_OPS
 /*
- * The op table has an entry for each way of a command; these kernels want one
- * for both, with one policy, and any message of a dump told by its length.
+ * The generated table has an entry for each of "do" and "dump" of a command, with hooks of
+ * its own. These kernels have one entry for both with one policy, hooks of the family only,
+ * and expect a dump to return the length of its message.
  */
-#define genl_split_ops	genl_ops
+struct omerta_split_ops {
+	u8 cmd;
+	u8 flags;
+	u8 validate;
+	int (*pre_doit)(const struct omerta_split_ops *ops, struct sk_buff *skb,
+			struct genl_info *info);
+	int (*doit)(struct sk_buff *skb, struct genl_info *info);
+	void (*post_doit)(const struct omerta_split_ops *ops, struct sk_buff *skb,
+			  struct genl_info *info);
+	int (*dumpit)(struct sk_buff *skb, struct netlink_callback *cb);
+	const struct nla_policy *policy;
+	unsigned int maxattr;
+};
+
+#define genl_split_ops	omerta_split_ops
+/* In the generated family, a pointer to the table above. */
 #define split_ops	ops
 #define n_split_ops	n_ops
+#pragma GCC diagnostic ignored "-Wincompatible-pointer-types"
 
 #define OMERTA_CMDS	(OMERTA_CMD_MAX + 1)
 
-static inline int (**omerta_dumpits(void))(struct sk_buff *skb,
-					   struct netlink_callback *cb)
+/* Entries of the generated table by command: "do" first, then "dump". */
+static inline const struct omerta_split_ops *(*omerta_ops_by_cmd(void))[2]
 {
-	static int (*dumpits[OMERTA_CMDS])(struct sk_buff *skb,
-					   struct netlink_callback *cb);
+	static const struct omerta_split_ops *by_cmd[OMERTA_CMDS][2];
 
-	return dumpits;
+	return by_cmd;
+}
+
+static inline int omerta_pre_doit(const struct genl_ops *ops, struct sk_buff *skb,
+				  struct genl_info *info)
+{
+	const struct omerta_split_ops *op = omerta_ops_by_cmd()[ops->cmd][0];
+
+	return op->pre_doit ? op->pre_doit(op, skb, info) : 0;
+}
+
+static inline void omerta_post_doit(const struct genl_ops *ops, struct sk_buff *skb,
+				    struct genl_info *info)
+{
+	const struct omerta_split_ops *op = omerta_ops_by_cmd()[ops->cmd][0];
+
+	if (op->post_doit)
+		op->post_doit(op, skb, info);
 }
 
 static inline int omerta_dumpit(struct sk_buff *skb,
 				struct netlink_callback *cb)
 {
 	const struct genlmsghdr *hdr = nlmsg_data(cb->nlh);
-	int err = omerta_dumpits()[hdr->cmd](skb, cb);
+	int err = omerta_ops_by_cmd()[hdr->cmd][1]->dumpit(skb, cb);
 
 	return err ?: skb->len;
 }
 
 static inline int omerta_genl_register(struct genl_family *family)
 {
+	const struct omerta_split_ops *op = (const void *)family->ops;
 	static struct genl_ops merged[OMERTA_CMDS];
 	unsigned int i, n = 0;
 
-	for (i = 0; i < family->n_ops; i++) {
-		const struct genl_ops *op = &family->ops[i];
+	for (i = 0; i < family->n_ops; i++, op++) {
+		struct genl_ops *to = &merged[n];
 
-		if (op->dumpit)
-			omerta_dumpits()[op->cmd] = op->dumpit;
-		/* The second way of the command before. */
+		omerta_ops_by_cmd()[op->cmd][!op->doit] = op;
+		/* The other entry of the previous command. */
 		if (n && merged[n - 1].cmd == op->cmd)
-			n--;
+			to--;
 		else
-			merged[n] = *op;
-		if (op->dumpit)
-			merged[n].dumpit = omerta_dumpit;
-		/* The core finds out which ways there are. */
-		merged[n++].flags &= ~(GENL_CMD_CAP_DO | GENL_CMD_CAP_DUMP);
+			n++;
+		to->cmd = op->cmd;
+		/* The core finds out which of "do" and "dump" there are. */
+		to->flags = op->flags & ~(GENL_CMD_CAP_DO | GENL_CMD_CAP_DUMP);
+		to->validate |= op->validate;
+		if (op->doit || !to->policy) {
+			to->policy = op->policy;
+			to->maxattr = op->maxattr;
+		}
+		if (op->doit)
+			to->doit = op->doit;
+		else
+			to->dumpit = omerta_dumpit;
 	}
 	family->ops = merged;
 	family->n_ops = n;
+	family->pre_doit = omerta_pre_doit;
+	family->post_doit = omerta_post_doit;
 	return genl_register_family(family);
 }
 
@@ -382,95 +425,19 @@ static inline int omerta_genl_register(struct genl_family *family)
 #define omerta_ip6_dst_lookup_flow	ip6_dst_lookup_flow
 #endif
 
-/*
- * udp_tunnel_xmit_skb() and its IPv6 sister got their flags in 6.17; the latter
- * returned an int long before. The type of the function chooses among helpers,
- * which get it as a pointer; a helper of the wrong type is compiled, but not
- * called.
- */
-#define OMERTA_XMIT4_ARGS						\
-	struct rtable *, struct sock *, struct sk_buff *, __be32, __be32, \
-	__u8, __u8, __be16, __be16, __be16, bool, bool
-#define OMERTA_XMIT6_ARGS(addr)						\
-	struct dst_entry *, struct sock *, struct sk_buff *,		\
-	struct net_device *, addr, addr, __u8, __u8, __be32, __be16,	\
-	__be16, bool
-
-typedef void (*omerta_xmit4_old)(OMERTA_XMIT4_ARGS);
-typedef void (*omerta_xmit4_new)(OMERTA_XMIT4_ARGS, u16);
-typedef int (*omerta_xmit6_int)(OMERTA_XMIT6_ARGS(struct in6_addr *));
-typedef void (*omerta_xmit6_old)(OMERTA_XMIT6_ARGS(const struct in6_addr *));
-typedef void (*omerta_xmit6_new)(OMERTA_XMIT6_ARGS(const struct in6_addr *),
-				 u16);
-static inline void
-omerta_call_xmit4_old(void *fn, struct rtable *rt, struct sock *sk,
-		      struct sk_buff *skb, __be32 src, __be32 dst, u8 tos,
-		      u8 ttl, __be16 df, __be16 sport, __be16 dport, bool xnet,
-		      bool nocheck, u16 flags)
-{
-	((omerta_xmit4_old)fn)(rt, sk, skb, src, dst, tos, ttl, df, sport,
-			       dport, xnet, nocheck);
-}
-
-static inline void
-omerta_call_xmit4_new(void *fn, struct rtable *rt, struct sock *sk,
-		      struct sk_buff *skb, __be32 src, __be32 dst, u8 tos,
-		      u8 ttl, __be16 df, __be16 sport, __be16 dport, bool xnet,
-		      bool nocheck, u16 flags)
-{
-	((omerta_xmit4_new)fn)(rt, sk, skb, src, dst, tos, ttl, df, sport,
-			       dport, xnet, nocheck, flags);
-}
-
-static inline void
-omerta_call_xmit6_int(void *fn, struct dst_entry *dst, struct sock *sk,
-		      struct sk_buff *skb, struct net_device *dev,
-		      const struct in6_addr *saddr,
-		      const struct in6_addr *daddr, u8 prio, u8 ttl,
-		      __be32 label, __be16 sport, __be16 dport, bool nocheck,
-		      u16 flags)
-{
-	/* It does not change the addresses. */
-	((omerta_xmit6_int)fn)(dst, sk, skb, dev, (struct in6_addr *)saddr,
-			       (struct in6_addr *)daddr, prio, ttl, label,
-			       sport, dport, nocheck);
-}
-
-static inline void
-omerta_call_xmit6_old(void *fn, struct dst_entry *dst, struct sock *sk,
-		      struct sk_buff *skb, struct net_device *dev,
-		      const struct in6_addr *saddr,
-		      const struct in6_addr *daddr, u8 prio, u8 ttl,
-		      __be32 label, __be16 sport, __be16 dport, bool nocheck,
-		      u16 flags)
-{
-	((omerta_xmit6_old)fn)(dst, sk, skb, dev, saddr, daddr, prio, ttl,
-			       label, sport, dport, nocheck);
-}
-
-static inline void
-omerta_call_xmit6_new(void *fn, struct dst_entry *dst, struct sock *sk,
-		      struct sk_buff *skb, struct net_device *dev,
-		      const struct in6_addr *saddr,
-		      const struct in6_addr *daddr, u8 prio, u8 ttl,
-		      __be32 label, __be16 sport, __be16 dport, bool nocheck,
-		      u16 flags)
-{
-	((omerta_xmit6_new)fn)(dst, sk, skb, dev, saddr, daddr, prio, ttl,
-			       label, sport, dport, nocheck, flags);
-}
-
-#define udp_tunnel_xmit_skb(...)					\
-	_Generic(&(udp_tunnel_xmit_skb),				\
-		 omerta_xmit4_new: omerta_call_xmit4_new,		\
-		 omerta_xmit4_old: omerta_call_xmit4_old)		\
-		(udp_tunnel_xmit_skb, __VA_ARGS__)
-#define udp_tunnel6_xmit_skb(...)					\
-	_Generic(&(udp_tunnel6_xmit_skb),				\
-		 omerta_xmit6_new: omerta_call_xmit6_new,		\
-		 omerta_xmit6_old: omerta_call_xmit6_old,		\
-		 omerta_xmit6_int: omerta_call_xmit6_int)		\
-		(udp_tunnel6_xmit_skb, __VA_ARGS__)
+/* Before 6.17 these functions had no flags of the control block. */
+#ifndef OMERTA_HAVE_UDP_TUNNEL_FLAGS
+#define udp_tunnel_xmit_skb(rt, sk, skb, src, dst, tos, ttl, df, sport,	\
+			    dport, xnet, nocheck, flags)			\
+	udp_tunnel_xmit_skb(rt, sk, skb, src, dst, tos, ttl, df, sport,	\
+			    dport, xnet, nocheck)
+/* Before 6.10 the addresses were not const, but they were not changed either. */
+#define udp_tunnel6_xmit_skb(dst, sk, skb, dev, saddr, daddr, prio, ttl,	\
+			     label, sport, dport, nocheck, flags)		\
+	udp_tunnel6_xmit_skb(dst, sk, skb, dev, (struct in6_addr *)(saddr),	\
+			     (struct in6_addr *)(daddr), prio, ttl, label,	\
+			     sport, dport, nocheck)
+#endif
 
 #endif /* __KERNEL__ */
 

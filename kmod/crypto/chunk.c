@@ -11,7 +11,7 @@
 #include <linux/export.h>
 
 #include "compat/compat.h"
-#include "crypto/engine.h"
+#include "crypto/engines.h"
 #include "crypto/mb.h"
 
 static_assert(OMERTA_SECRET_LEN == CHACHA20POLY1305_KEY_SIZE);
@@ -93,7 +93,7 @@ u32 omerta_chunk_open(const struct omerta_engine *engine,
 		} else {
 			/* The record is lost already if the chunk before this one is bad. */
 			bool lost = i && !(good & BIT(i - 1)) &&
-				    omerta_nonce_index(c->nonce);
+				    OMERTA_NONCE_INDEX(c->nonce);
 
 			some = !lost &&
 			       chacha20poly1305_decrypt(c->plain, c->sealed,

@@ -19,7 +19,7 @@
  * struct omerta_chunk - a chunk to seal or to open
  * @plain: plaintext, @len bytes
  * @sealed: ciphertext and tag, @len + OMERTA_TAG_LEN bytes
- * @nonce: from omerta_nonce()
+ * @nonce: from OMERTA_NONCE()
  * @len: bytes of plaintext
  *
  * @plain and @sealed may be the same address, but must not overlap otherwise.
@@ -31,41 +31,18 @@ struct omerta_chunk {
 	u32 len;
 };
 
-/**
- * omerta_nonce() - make the nonce of a chunk
- * @counter: the record's counter, below OMERTA_COUNTER_LIMIT
- * @index: position of the chunk in its record, from 0
- * @last: the chunk is the record's last one
- *
- * Return: the low 64 bits of RFC 8439's nonce in host order. Its upper 32 bits, which
- * come first in memory, are zero.
+/*
+ * Nonce of a chunk: the low 64 bits of RFC 8439's nonce in host order. Its upper 32 bits,
+ * which come first in memory, are zero. @counter is the record's counter, below
+ * OMERTA_COUNTER_LIMIT, @index the position of the chunk in the record, and @last is true
+ * for the record's last chunk.
  */
-static inline u64 omerta_nonce(u64 counter, unsigned int index, bool last)
-{
-	return counter << 8 | (u64)last << 7 | index;
-}
+#define OMERTA_NONCE(counter, index, last) \
+	((u64)(counter) << 8 | (u64)(last) << 7 | (index))
+#define OMERTA_NONCE_INDEX(nonce)	((nonce) & 0x7f)
 
-/**
- * omerta_nonce_index() - position of a chunk in its record
- * @nonce: from omerta_nonce()
- *
- * Return: the position, from 0.
- */
-static inline unsigned int omerta_nonce_index(u64 nonce)
-{
-	return nonce & 0x7f;
-}
-
-/**
- * omerta_chunk_all() - result of omerta_chunk_open() if every chunk is authentic
- * @n: number of chunks
- *
- * Return: a bit for each chunk.
- */
-static inline u32 omerta_chunk_all(unsigned int n)
-{
-	return (1U << n) - 1;
-}
+/* Result of omerta_chunk_open() if all @n chunks are authentic. */
+#define OMERTA_CHUNK_ALL(n)		((1U << (n)) - 1)
 
 struct omerta_engine;
 

@@ -13,12 +13,12 @@
 #include <linux/percpu.h>
 
 #include "compat/compat.h"
-#include "crypto/engine.h"
+#include "crypto/engines.h"
 
 /* Used with BH off, since softirqs use it as well. */
 static struct omerta_mb __percpu *scratch;
 
-/* Take this CPU's scratch area. The caller ends with mb_leave(). */
+/* Take this CPU's scratch area. The caller ends with put_cpu_ptr() and local_bh_enable(). */
 static struct omerta_mb *mb_enter(const u8 *secret)
 {
 	struct omerta_mb *mb;
@@ -29,12 +29,6 @@ static struct omerta_mb *mb_enter(const u8 *secret)
 	for (i = 0; i < ARRAY_SIZE(mb->secret); i++)
 		mb->secret[i] = get_unaligned_le32(secret + 4 * i);
 	return mb;
-}
-
-static void mb_leave(void)
-{
-	put_cpu_ptr(scratch);
-	local_bh_enable();
 }
 
 /**
@@ -65,24 +59,8 @@ void omerta_mb_seal(const struct omerta_engine *engine,
 		}
 		engine->wipe(mb);
 	}
-	mb_leave();
-}
-
-/* Return a bit for each chunk whose tag is right, in constant time. */
-static u32 compare_tags(const struct omerta_mb *mb, const struct omerta_chunk *list,
-			unsigned int n)
-{
-	unsigned int i;
-	u32 good = 0;
-
-	for (i = 0; i < n; i++) {
-		const u8 *tag = list[i].sealed + list[i].len;
-		u64 a = mb->tag[0][i] ^ get_unaligned_le64(tag);
-		u64 b = mb->tag[1][i] ^ get_unaligned_le64(tag + 8);
-
-		good |= (u32)!(a | b) << i;
-	}
-	return good;
+	put_cpu_ptr(scratch);
+	local_bh_enable();
 }
 
 /* Decrypt only the good chunks of a list. */
@@ -119,19 +97,27 @@ u32 omerta_mb_open(const struct omerta_engine *engine,
 		   const u8 *secret)
 {
 	struct omerta_mb *mb = mb_enter(secret);
+	unsigned int i;
 	u32 good = 0;
 
 	scoped_ksimd() {
 		engine->keys(mb, list, n, true);
 		engine->tags(mb, list, n);
-		good = compare_tags(mb, list, n);
-		if (good == omerta_chunk_all(n))
+		for (i = 0; i < n; i++) {
+			const u8 *tag = list[i].sealed + list[i].len;
+			u64 a = mb->tag[0][i] ^ get_unaligned_le64(tag);
+			u64 b = mb->tag[1][i] ^ get_unaligned_le64(tag + 8);
+
+			good |= (u32)!(a | b) << i;
+		}
+		if (good == OMERTA_CHUNK_ALL(n))
 			engine->crypt(mb, list, n, true);
 		else
 			decrypt_good(engine, mb, list, n, good);
 		engine->wipe(mb);
 	}
-	mb_leave();
+	put_cpu_ptr(scratch);
+	local_bh_enable();
 	return good;
 }
 

@@ -14,7 +14,7 @@
 #include <linux/string.h>
 
 #include "compat/compat.h"
-#include "crypto/engine.h"
+#include "crypto/engines.h"
 #include "crypto/mb.h"
 
 #define CHECK_LISTS	2000
@@ -94,7 +94,7 @@ static bool opens_well(const struct omerta_engine *engine, struct check *check, 
 {
 	unsigned int i, bad = prandom_u32_state(&check->rnd) % (2 * n);
 	u32 bit = prandom_u32_state(&check->rnd);
-	u32 want = omerta_chunk_all(n);
+	u32 want = OMERTA_CHUNK_ALL(n);
 	const u8 *plain = check->plain;
 
 	if (bad < n) {

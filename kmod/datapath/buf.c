@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packet buffers whose content lies in few pieces of memory, however long, so
- * that chunks can be sealed and opened in them.
+ * Packet buffers that consist of few large blocks, so that chunks can be sealed and opened
+ * in them.
  */
 #include "datapath/buf.h"
 
@@ -16,23 +16,23 @@
 
 #include "compat/compat.h"
 
-/* The largest pages that each CPU has a stock of. */
+/* The largest pages that the page allocator keeps per CPU. */
 #define BLOCK_ORDER	PAGE_ALLOC_COSTLY_ORDER
 #define BLOCK_BYTES	(PAGE_SIZE << BLOCK_ORDER)
-/* Blocks that a CPU keeps for the next bursts. */
+/* Blocks that a CPU keeps for later bursts. */
 #define POOL_SIZE	64
 
-/* How often pools are looked at. An idle one is emptied at the second look. */
-#define LOOK_INTERVAL	(5 * HZ)
+/* Interval of the check for idle pools. An idle pool is emptied at the second check. */
+#define CHECK_INTERVAL	(5 * HZ)
 
-/* Use of a pool since it was made, and since it was looked at. */
+/* Use of a pool since it was created, and since the last check. */
 enum { UNUSED, IDLE, USED };
 
 /**
- * struct stock - one CPU's blocks
- * @pool: blocks come back to it, so that they need not be zeroed anew, as many kernels
- *	  do with every page; NULL while there are no devices; used with BH off
- * @use: of the pool; written by its CPU and by the worker, which may miss a use
+ * struct stock - blocks of a CPU
+ * @pool: blocks return to it, so that they need not be zeroed again, as many kernels do
+ *	  with every page; NULL while there are no devices; used with BH off
+ * @use: use of the pool; written by its CPU, and by the worker, which may miss a use
  */
 struct stock {
 	struct page_pool *pool;
@@ -41,17 +41,17 @@ struct stock {
 
 static DEFINE_PER_CPU(struct stock, stocks);
 
-/* Taken outside CPU hotplug's lock. */
+/* Taken outside the lock of CPU hotplug. */
 static DEFINE_MUTEX(pools_lock);
-/* Pools exist while there are devices; lock: pools_lock */
+/* Pools exist while this is not 0; lock: pools_lock */
 static unsigned int n_devices;
-/* While there are pools, or 0; lock: pools_lock */
+/* State of CPU hotplug while there are pools, else 0; lock: pools_lock */
 static int hotplug_state;
 
-static void look_at_pools(struct work_struct *work);
-static DECLARE_DELAYED_WORK(look_work, look_at_pools);
+static void check_pools(struct work_struct *work);
+static DECLARE_DELAYED_WORK(check_work, check_pools);
 
-static struct page *content_pages(unsigned int len)
+static struct page *alloc_block(unsigned int len)
 {
 	gfp_t gfp = GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY;
 	unsigned int order = get_order(len);
@@ -67,25 +67,25 @@ static struct page *content_pages(unsigned int len)
 }
 
 /**
- * omerta_buf_kept() - what a packet keeps from being freed that refers to some content
- * @data: the content, in fragments of a packet from omerta_buf_alloc()
+ * omerta_buf_pinned() - memory that a reference to a piece pins
+ * @data: the piece, in a fragment of an skb from omerta_buf_alloc_skb()
  *
- * Return: bytes of the block that it lies in.
+ * Return: bytes of its block.
  */
-u32 omerta_buf_kept(const u8 *data)
+u32 omerta_buf_pinned(const u8 *data)
 {
 	return page_size(virt_to_head_page(data));
 }
 
 /**
- * omerta_buf_refer() - have a packet refer to content of another
- * @skb: the packet; charged with all that it keeps from being freed
- * @data: the content, in fragments of a packet from omerta_buf_alloc()
- * @len: its length, all in one block
+ * omerta_buf_add_frag() - add a piece of another skb as a fragment
+ * @skb: gets the fragment; charged for the whole block that it pins
+ * @data: the piece, in a fragment of an skb from omerta_buf_alloc_skb()
+ * @len: its length, within one block
  *
  * Context: BH off.
  */
-void omerta_buf_refer(struct sk_buff *skb, const u8 *data, u32 len)
+void omerta_buf_add_frag(struct sk_buff *skb, const u8 *data, u32 len)
 {
 	struct page *page = virt_to_head_page(data);
 
@@ -95,128 +95,124 @@ void omerta_buf_refer(struct sk_buff *skb, const u8 *data, u32 len)
 		get_page(page);
 	skb_mark_for_recycle(skb);
 	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page,
-			data - (u8 *)page_address(page), len, omerta_buf_kept(data));
-}
-
-static int add_blocks(struct sk_buff *skb, struct omerta_buf *buf, u32 total)
-{
-	u32 size = buf->per_block * buf->len;
-	unsigned int i;
-
-	for (i = 0; total; i++) {
-		u32 len = min(size, total);
-		struct page *page;
-
-		page = content_pages(len);
-		if (!page)
-			return -ENOMEM;
-		skb_mark_for_recycle(skb);
-		skb_add_rx_frag(skb, i, page, 0, len, page_size(page));
-		buf->block[i] = page_address(page);
-		total -= len;
-	}
-	return 0;
+			data - (u8 *)page_address(page), len, omerta_buf_pinned(data));
 }
 
 /**
- * omerta_buf_new() - allocate memory for something that has a packet
- * @buf: the packet's; gets what omerta_buf_alloc() needs
- * @size: bytes of what has it; with the head no more than a page, as more in one
- *	  piece is not always to be had
- * @headroom: bytes of the packet's headroom
- * @len: bytes that its head should have room for besides; there will not be more
- *	 than OMERTA_BUF_LINEAR_MAX
+ * omerta_burst_alloc() - allocate a burst together with the linear head of its skb
+ * @size: bytes of the burst; with the head at most a page, since longer contiguous memory
+ *	  is not always available
+ * @buf: initialised for omerta_buf_alloc_skb()
+ * @headroom: bytes of the skb's headroom
+ * @len: bytes of content that the head should hold; more than OMERTA_BUF_LINEAR_MAX are
+ *	 not held
  *
- * Both lie in one fragment of a page, and each may be freed before the other.
+ * Both lie in one page fragment. Each can be freed before the other.
  *
  * Context: BH off.
- * Return: @size bytes, not yet written, to be freed by omerta_buf_free(); or NULL.
+ * Return: uninitialised memory, to be freed by omerta_burst_free(), or NULL.
  */
-void *omerta_buf_new(struct omerta_buf *buf, size_t size, u32 headroom, u32 len)
+void *omerta_burst_alloc(size_t size, struct omerta_buf *buf, u32 headroom, u32 len)
 {
-	u32 room = headroom + min(len, OMERTA_BUF_LINEAR_MAX);
+	u32 head_size = SKB_HEAD_ALIGN(headroom + min(len, OMERTA_BUF_LINEAR_MAX));
 	u8 *mem;
 
 	size = SKB_DATA_ALIGN(size);
-	mem = napi_alloc_frag(size + SKB_HEAD_ALIGN(room));
+	mem = napi_alloc_frag(size + head_size);
 	if (!mem)
 		return NULL;
 	*buf = (struct omerta_buf) {
 		.head = mem + size,
-		.head_size = SKB_HEAD_ALIGN(room),
+		.head_size = head_size,
 	};
 	return mem;
 }
 
 /**
- * omerta_buf_free() - free memory from omerta_buf_new()
+ * omerta_burst_free() - free memory from omerta_burst_alloc()
  * @mem: the memory
- * @size: bytes of it
+ * @size: its size
  *
  * Context: any.
  */
-void omerta_buf_free(void *mem, size_t size)
+void omerta_burst_free(void *mem, size_t size)
 {
-	/* Nobody else would see who uses it after that. */
+	/* KASAN does not track page fragments. Poison by hand to expose a use after free. */
 	if (IS_ENABLED(CONFIG_KASAN))
 		memset(mem, POISON_FREE, size);
 	skb_free_frag(mem);
 }
 
-static struct sk_buff *make_head(const struct omerta_buf *buf)
-{
-	struct sk_buff *skb = napi_build_skb(buf->head, buf->head_size);
-
-	if (skb)
-		get_page(virt_to_head_page(buf->head));
-	return skb;
-}
-
 /**
- * omerta_buf_alloc() - make a packet for pieces of content
- * @buf: from omerta_buf_new(), once; gets where they are
+ * omerta_buf_alloc_skb() - allocate an skb for pieces of content
+ * @buf: from omerta_burst_alloc(), not used yet; set to where the pieces are
  * @headroom: bytes of headroom in the linear part
  * @n: number of pieces, at least 1
- * @len: length of all pieces but the last; all together not above 65507, and
- *	 more than one only of at most BLOCK_BYTES
- * @last: length of the last
+ * @len: length of all pieces but the last; at most 65507 bytes in total, and at most
+ *	 BLOCK_BYTES if there are several
+ * @last: length of the last piece
  *
  * Context: BH off.
- * Return: an skb with content not yet written, linear or in fragments of whole
- * pieces; or NULL.
+ * Return: an skb with uninitialised content, linear or in fragments of whole pieces; or
+ * NULL.
  */
-struct sk_buff *omerta_buf_alloc(struct omerta_buf *buf, unsigned int headroom,
-				 unsigned int n, u32 len, u32 last)
+struct sk_buff *omerta_buf_alloc_skb(struct omerta_buf *buf, unsigned int headroom,
+				     unsigned int n, u32 len, u32 last)
 {
 	u32 total = (n - 1) * len + last;
 	struct sk_buff *skb;
+	unsigned int i;
 
-	skb = make_head(buf);
+	skb = napi_build_skb(buf->head, buf->head_size);
 	if (!skb)
 		return NULL;
+	get_page(virt_to_head_page(buf->head));
 	skb_reserve(skb, headroom);
 	buf->len = len;
 	buf->per_block = max(1U, (u32)BLOCK_BYTES / max(len, 1U));
 	if (n == 1 && total <= skb_tailroom(skb)) {
 		buf->block[0] = skb_put(skb, total);
-	} else if (add_blocks(skb, buf, total)) {
-		kfree_skb(skb);
-		return NULL;
+		return skb;
+	}
+	for (i = 0; total; i++) {
+		u32 size = min(buf->per_block * len, total);
+		struct page *page = alloc_block(size);
+
+		if (!page) {
+			kfree_skb(skb);
+			return NULL;
+		}
+		skb_mark_for_recycle(skb);
+		skb_add_rx_frag(skb, i, page, 0, size, page_size(page));
+		buf->block[i] = page_address(page);
+		total -= size;
 	}
 	return skb;
 }
 
 /**
- * omerta_buf_alloc_up() - make a packet of one piece that will go up the stack
- * @len: length of the piece
+ * omerta_buf_piece() - address of a piece
+ * @buf: from omerta_buf_alloc_skb()
+ * @i: number of the piece, from 0
  *
- * It may wait in a socket for long, so its head is not a part of a page that others share,
- * as napi_alloc_skb() would make it.
+ * Return: its first byte; the piece is contiguous.
+ */
+u8 *omerta_buf_piece(const struct omerta_buf *buf, unsigned int i)
+{
+	return buf->block[i / buf->per_block] + i % buf->per_block * buf->len;
+}
+
+/**
+ * omerta_buf_alloc_linear() - allocate a linear skb for the stack
+ * @len: bytes of content
+ *
+ * The skb may wait in a socket for long. So its head is not a fragment of a shared page,
+ * as napi_alloc_skb() would allocate it.
  *
  * Context: BH off.
- * Return: an skb with content not yet written, linear; or NULL.
+ * Return: an skb with uninitialised content, or NULL.
  */
-struct sk_buff *omerta_buf_alloc_up(u32 len)
+struct sk_buff *omerta_buf_alloc_linear(u32 len)
 {
 	const u32 headroom = NET_SKB_PAD + NET_IP_ALIGN;
 	struct sk_buff *skb;
@@ -230,7 +226,7 @@ struct sk_buff *omerta_buf_alloc_up(u32 len)
 	return skb;
 }
 
-/* The kernel tells of it as the loopback device's, as no other device has it alone. */
+/* Attributed to the loopback device, since all our devices share it. */
 static struct page_pool *create_pool(unsigned int cpu)
 {
 	struct page_pool_params params = {
@@ -243,7 +239,7 @@ static struct page_pool *create_pool(unsigned int cpu)
 	return page_pool_create(&params);
 }
 
-/* A CPU comes: it runs nothing yet. */
+/* A CPU is about to come online; nothing runs on it yet. */
 static int pool_prepare(unsigned int cpu)
 {
 	struct page_pool *pool = create_pool(cpu);
@@ -254,7 +250,7 @@ static int pool_prepare(unsigned int cpu)
 	return 0;
 }
 
-/* A CPU is gone, or nothing needs its pool any more. Packets keep their blocks. */
+/* A CPU is offline, or its pool is not needed any more. Packets keep their blocks. */
 static int pool_dead(unsigned int cpu)
 {
 	page_pool_destroy(per_cpu(stocks, cpu).pool);
@@ -263,8 +259,8 @@ static int pool_dead(unsigned int cpu)
 }
 
 /*
- * Put an empty pool in the place of one that was not used lately; returns the old one. The
- * caller has CPU hotplug's lock.
+ * Replace a pool that was not used recently by an empty one. Returns the old one, or NULL.
+ * The caller holds the lock of CPU hotplug.
  */
 static struct page_pool *replace_idle(unsigned int cpu)
 {
@@ -281,14 +277,14 @@ static struct page_pool *replace_idle(unsigned int cpu)
 			break;
 		old = stock->pool;
 		WRITE_ONCE(stock->use, UNUSED);
-		/* Its CPU may use either, until it has BH on. */
+		/* Its CPU may use either one until it enables BH. */
 		smp_store_release(&stock->pool, pool);
 		break;
 	}
 	return old;
 }
 
-static void look_at_pools(struct work_struct *work)
+static void check_pools(struct work_struct *work)
 {
 	struct page_pool *old;
 	unsigned int cpu;
@@ -296,7 +292,7 @@ static void look_at_pools(struct work_struct *work)
 
 	mutex_lock(&pools_lock);
 	wanted = n_devices;
-	/* The last device may have gone while this waited for the lock. */
+	/* The last device may have been deleted while this waited for the lock. */
 	if (!wanted && hotplug_state) {
 		cpuhp_remove_state(hotplug_state);
 		hotplug_state = 0;
@@ -311,15 +307,15 @@ static void look_at_pools(struct work_struct *work)
 		cpus_read_unlock();
 		if (!old)
 			continue;
-		/* BH off is a read-side section. */
+		/* The pool's CPU uses it with BH off, which is an RCU read-side section. */
 		synchronize_rcu();
 		page_pool_destroy(old);
 	}
-	queue_delayed_work(system_dfl_wq, &look_work, LOOK_INTERVAL);
+	queue_delayed_work(system_dfl_wq, &check_work, CHECK_INTERVAL);
 }
 
 /**
- * omerta_buf_get() - make packets possible, for one device more
+ * omerta_buf_get() - create the pools for the first device
  *
  * Context: process context.
  * Return: 0, to be undone by omerta_buf_put(), or a negative errno.
@@ -338,7 +334,7 @@ int omerta_buf_get(void)
 	}
 	if (hotplug_state) {
 		n_devices++;
-		queue_delayed_work(system_dfl_wq, &look_work, LOOK_INTERVAL);
+		queue_delayed_work(system_dfl_wq, &check_work, CHECK_INTERVAL);
 	}
 	mutex_unlock(&pools_lock);
 	return min(state, 0);
@@ -347,10 +343,9 @@ int omerta_buf_get(void)
 /**
  * omerta_buf_put() - undo omerta_buf_get()
  *
- * With the last device a worker gives back what is kept for further packets. Packets in
- * flight keep their blocks.
+ * After the last device a worker destroys the pools. Packets in flight keep their blocks.
  *
- * Context: process context; nothing is sent or received by the device any more.
+ * Context: process context; the device neither sends nor receives any more.
  */
 void omerta_buf_put(void)
 {
@@ -359,16 +354,16 @@ void omerta_buf_put(void)
 	mutex_lock(&pools_lock);
 	/* RTNL may be held: do not wait for a grace period that the worker waits for. */
 	if (!--n_devices)
-		mod_delayed_work(system_dfl_wq, &look_work, 0);
+		mod_delayed_work(system_dfl_wq, &check_work, 0);
 	mutex_unlock(&pools_lock);
 }
 
 /**
- * omerta_buf_exit() - wait until nothing is kept for further packets
+ * omerta_buf_exit() - wait until the pools are destroyed
  *
- * Context: process context; there are no devices.
+ * Context: process context; no device is left.
  */
 void omerta_buf_exit(void)
 {
-	flush_delayed_work(&look_work);
+	flush_delayed_work(&check_work);
 }

@@ -4,18 +4,18 @@
 
 #include <linux/skbuff.h>
 
-/* Few enough to be fragments, as many as a burst can need. */
+/* Blocks per buffer: enough for the longest burst, fewer than MAX_SKB_FRAGS. */
 #define OMERTA_BUF_BLOCKS	4
-/* Longer contents go into pages of their own. */
+/* Longest content of an skb's linear head; longer content goes into pages of its own. */
 #define OMERTA_BUF_LINEAR_MAX	2048U
 
 /**
- * struct omerta_buf - room for pieces of one length, each contiguous
- * @head: memory for the head of the packet, from omerta_buf_new()
- * @head_size: bytes of it
- * @block: memory for @per_block pieces each
+ * struct omerta_buf - pieces of memory of one length, each contiguous
+ * @head: memory for the skb's head, from omerta_burst_alloc()
+ * @head_size: bytes of @head
+ * @block: memory of @per_block pieces each
  * @per_block: pieces per block
- * @len: of a piece; the last may be shorter
+ * @len: length of a piece; the last one may be shorter
  */
 struct omerta_buf {
 	void *head;
@@ -25,20 +25,16 @@ struct omerta_buf {
 	u32 len;
 };
 
-static inline u8 *omerta_buf_piece(const struct omerta_buf *buf, unsigned int i)
-{
-	return buf->block[i / buf->per_block] + i % buf->per_block * buf->len;
-}
-
 int omerta_buf_get(void);
 void omerta_buf_put(void);
 void omerta_buf_exit(void);
-void *omerta_buf_new(struct omerta_buf *buf, size_t size, u32 headroom, u32 len);
-void omerta_buf_free(void *mem, size_t size);
-u32 omerta_buf_kept(const u8 *data);
-void omerta_buf_refer(struct sk_buff *skb, const u8 *data, u32 len);
-struct sk_buff *omerta_buf_alloc_up(u32 len);
-struct sk_buff *omerta_buf_alloc(struct omerta_buf *buf, unsigned int headroom,
-				 unsigned int n, u32 len, u32 last);
+void *omerta_burst_alloc(size_t size, struct omerta_buf *buf, u32 headroom, u32 len);
+void omerta_burst_free(void *mem, size_t size);
+struct sk_buff *omerta_buf_alloc_skb(struct omerta_buf *buf, unsigned int headroom,
+				     unsigned int n, u32 len, u32 last);
+struct sk_buff *omerta_buf_alloc_linear(u32 len);
+u8 *omerta_buf_piece(const struct omerta_buf *buf, unsigned int i);
+u32 omerta_buf_pinned(const u8 *data);
+void omerta_buf_add_frag(struct sk_buff *skb, const u8 *data, u32 len);
 
 #endif /* _OMERTA_BUF_H */

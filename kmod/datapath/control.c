@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Control datagrams on their way to user space: to the netlink socket that bound
- * itself to the device.
+ * Control datagrams: delivery to the netlink socket that is bound to the device.
  *
- * Anyone who can reach the port can send them. A socket that gave its public key gets
- * handshake messages by what they prove, see "Control datagrams" in
- * Documentation/keying.rst. Proofs that take more than a look are checked in a worker,
- * so that data is not held up. All other datagrams are strangers', which share one
- * limit and a small part of the reader's buffer.
+ * Anyone who can reach the port can send them. If the socket gave its public key, handshake
+ * messages are admitted by what they prove, see "Control datagrams" in
+ * Documentation/keying.rst. Proofs that need computation are checked in a worker, so that
+ * data is not delayed. All other datagrams are strangers'. They share a limit and a small
+ * part of the reader's buffer.
  */
 #include "datapath/control.h"
 
@@ -20,44 +19,43 @@
 #include "datapath/admission.h"
 #include "compat/compat.h"
 #include "peer/event.h"
-#include "netlink/gen.h"
 #include "peer/peer.h"
 #include "datapath/stats.h"
 #include "peer/tenant.h"
 #include "datapath/udp.h"
 
-/* What may come at once is what a limit allows in this time, and one. */
+/* Burst size of a limit: what it allows in this time, and one datagram. */
 #define BURST_TIME	(NSEC_PER_SEC / 4)
-/* A reader that was behind counts as busy for this long. */
+/* A reader with a backlog counts as busy for this long. */
 #define BUSY_NS		NSEC_PER_SEC
-/* Initiations that may wait for the worker, as many as in-kernel WireGuard allows. */
+/* Most initiations that wait for the worker, as in in-kernel WireGuard. */
 #define PENDING_MAX	4096
-/* Initiations of one device that may wait, whatever waits on the tenant's others */
+/* Initiations of a device that may wait without being charged to the tenant. */
 #define PENDING_OWN	64
-/* The worker checks this many before it lets others run. */
+/* Initiations that the worker checks before it yields. */
 #define PENDING_BATCH	64
 
-/* Memory of all initiations that wait on devices of a tenant. */
+/* Limits for the memory of initiations that wait on all devices of a tenant. */
 static const struct omerta_bounds pending_bounds = {
 	.tenant = SZ_8M,
 	.owner = SZ_16M,
 	.dead = OMERTA_UNBOUNDED,
 };
 
-/* Shares of the reader's buffer, in sixteenths; strangers' is a setting. */
+/* Shares of the reader's buffer, in sixteenths. The share of strangers is a setting. */
 #define SHARE_BUSY	2
 #define SHARE_PROVED	8
 #define SHARE_ALL	16
 
 /**
- * struct omerta_binding - a socket that takes control datagrams
+ * struct omerta_binding - a socket that receives control datagrams
  * @list: member of the module's list; lock: bindings_lock
  * @tun: the device
- * @sk: the socket; stays for a grace period after it has been unbound
- * @portid: its address
+ * @sk: the socket; stays for a grace period after it is unbound
+ * @portid: its netlink address
  * @adm: admits handshake messages, NULL if the socket gave no public key
- * @all_types: strangers' datagrams are wanted in spite of @adm
- * @key: keys that its public key implies, if there is @adm
+ * @all_types: deliver strangers' datagrams although there is @adm
+ * @key: keys derived from its public key, if there is @adm
  * @rcu: for the deferred free
  */
 struct omerta_binding {
@@ -74,10 +72,10 @@ struct omerta_binding {
 /**
  * struct omerta_datagram - a control datagram
  * @list: member of &omerta_admission.pending
- * @tenant: charged for it and referred to while it is pending, NULL if it is not charged
- * @iif: interface that it came in by
+ * @tenant: charged for it while it is pending, with a reference; NULL if not charged
+ * @iif: interface that it arrived on
  * @len: bytes of @data
- * @from: where it came from
+ * @from: its source
  * @data: UDP payload
  */
 struct omerta_datagram {
@@ -90,18 +88,18 @@ struct omerta_datagram {
 };
 
 /**
- * struct omerta_admission - what admits handshake messages of a device
- * @ids: local key ids of initiations sent lately
- * @macs: first bytes of mac1 of messages sent lately
- * @lock: of @pending and @n_pending; BH off
- * @pending: initiations that wait for the worker
- * @n_pending: their number
- * @work: checks them; refers to the device while it is queued
+ * struct omerta_admission - admission of handshake messages to a device
+ * @ids: local key ids of initiations sent recently
+ * @macs: first bytes of mac1 of messages sent recently
+ * @lock: protects @pending and @n_pending; BH off
+ * @pending: initiations that wait for the worker; lock: @lock
+ * @n_pending: their number; lock: @lock, read without
+ * @work: checks them; holds a reference to the device while it is queued
  * @tun: the device
  * @busy_until: boot time in ns until which the reader counts as busy; @work only
- * @jar: the cookies' secret; @work only
- * @seen: initiations that were let in by a cookie; @work only
- * @site: of the limits on their sources, by hash; @work only
+ * @jar: secret of the cookies; @work only
+ * @seen: initiations that were admitted by a cookie; @work only
+ * @site: theoretical arrival times of the limits on sources, by hash; @work only
  */
 struct omerta_admission {
 	struct omerta_sent_set ids;
@@ -117,31 +115,13 @@ struct omerta_admission {
 	u64 site[OMERTA_CONTROL_SITES];
 };
 
-/* Of all devices; also of their &omerta_control.bound. */
+/* Bindings of all devices. The lock also protects their &omerta_control.bound. */
 static LIST_HEAD(bindings);
 static DEFINE_SPINLOCK(bindings_lock);
-static bool closed;	/* lock: bindings_lock */
+/* No socket can be bound any more; lock: bindings_lock */
+static bool closed;
 
 static struct workqueue_struct *workers;
-
-/**
- * omerta_control_is() - whether a datagram is for user space
- * @data: UDP payload
- * @len: its length
- *
- * Return: true if its type is one of those.
- */
-bool omerta_control_is(const u8 *data, u32 len)
-{
-	u8 type;
-
-	if (len <= OMERTA_MAGIC_LEN ||
-	    memcmp(data, OMERTA_MAGIC, OMERTA_MAGIC_LEN))
-		return false;
-	type = data[OMERTA_MAGIC_LEN];
-	return type == OMERTA_TYPE_MESH || (type >= OMERTA_TYPE_CONTROL &&
-					    type <= OMERTA_TYPE_CONTROL_LAST);
-}
 
 /*
  * Return true if one more datagram conforms to a limit: the generic cell rate algorithm
@@ -157,11 +137,19 @@ static bool conforms(u64 *next, u64 now, u32 rate)
 	return true;
 }
 
+/* Hash the part of an address that one site owns: an IPv4 address or an IPv6 /64. */
+static u32 hash_site(const struct omerta_endpoint *ep, const siphash_key_t *key)
+{
+	if (ep->family == AF_INET)
+		return siphash_1u32((__force u32)ep->addr4, key);
+	return siphash_1u64(get_unaligned((const u64 *)&ep->addr6), key);
+}
+
 /* The limit of a source in a table. Sources that hash to the same slot share it. */
 static bool site_conforms(struct omerta_tunnel *tun, u64 *site,
 			  const struct omerta_endpoint *from, u64 now)
 {
-	u32 hash = omerta_endpoint_site(from, &tun->hash_key);
+	u32 hash = hash_site(from, &tun->hash_key);
 
 	return conforms(&site[hash % OMERTA_CONTROL_SITES], now,
 			READ_ONCE(tun->control.source_rate));
@@ -192,15 +180,11 @@ static struct sk_buff *make_message(const struct omerta_tunnel *tun,
 	struct sk_buff *msg;
 	void *hdr;
 
-	msg = genlmsg_new(256 + nla_total_size(d->len),
-			  GFP_ATOMIC | __GFP_NOWARN);
+	msg = omerta_event_new(tun->dev, OMERTA_CMD_CONTROL_NTF,
+			       256 + nla_total_size(d->len), false, &hdr);
 	if (!msg)
 		return NULL;
-	hdr = genlmsg_put(msg, 0, 0, &omerta_nl_family, 0,
-			  OMERTA_CMD_CONTROL_NTF);
-	if (!hdr ||
-	    omerta_put_device(msg, tun->dev) ||
-	    omerta_endpoint_put(msg, OMERTA_A_CONTROL_ENDPOINT_ADDR, &d->from) ||
+	if (omerta_put_endpoint(msg, OMERTA_A_CONTROL_ENDPOINT_ADDR, &d->from) ||
 	    put_local(msg, &d->from) ||
 	    nla_put_u32(msg, OMERTA_A_CONTROL_OUTER_IFINDEX, d->iif) ||
 	    (peer && nla_put_u32(msg, OMERTA_A_CONTROL_PEER_ID, peer->id)) ||
@@ -212,33 +196,39 @@ static struct sk_buff *make_message(const struct omerta_tunnel *tun,
 	return msg;
 }
 
-/* Pass a datagram to its reader, within a share of the buffer, larger from a peer's place. */
-static int deliver(struct omerta_tunnel *tun, const struct omerta_binding *b,
+/*
+ * Deliver a datagram to the reader within a share of its buffer. The share may be larger at
+ * a peer's endpoint.
+ */
+static enum omerta_drop deliver(struct omerta_tunnel *tun, const struct omerta_binding *b,
 		   const struct omerta_datagram *d, u32 share, u32 peer_share)
 {
-	struct omerta_peer *peer = omerta_peer_by_endpoint(tun, &d->from);
+	struct omerta_peer *peer = omerta_peer_by_endpoint(&tun->peers, &d->from);
 	struct sk_buff *msg = make_message(tun, peer, d);
 
 	if (!msg)
-		return OMERTA_DROP_RX_DROP_NOMEM;
+		return OMERTA_DROP_RX_NOMEM;
 	if (peer)
 		share = peer_share;
 	if (!has_space(b->sk, share, msg->truesize)) {
 		nlmsg_free(msg);
-		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
+		return OMERTA_DROP_RX_CONTROL_FULL;
 	}
 	switch (genlmsg_unicast(sock_net(b->sk), msg, b->portid)) {
 	case 0:
-		return OMERTA_NO_DROP;
+		return OMERTA_DROP_NONE;
 	case -EAGAIN:
-		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
+		return OMERTA_DROP_RX_CONTROL_FULL;
 	default:
-		/* Its socket was closed. */
-		return OMERTA_DROP_RX_DROP_CONTROL;
+		/* The socket was closed. */
+		return OMERTA_DROP_RX_CONTROL;
 	}
 }
 
-/* The device's reader; its address may be another's before the notifier runs. */
+/*
+ * The device's reader. Its address may belong to another socket already before the notifier
+ * runs.
+ */
 static struct omerta_binding *reader_of(const struct omerta_tunnel *tun)
 {
 	struct omerta_binding *b = rcu_dereference(tun->control.bound);
@@ -250,10 +240,10 @@ static struct omerta_binding *reader_of(const struct omerta_tunnel *tun)
 }
 
 /*
- * Initiations, in the worker
+ * Initiations, checked in the worker
  */
 
-/* The part of a source that cookies are bound to; without padding. */
+/* Source that a cookie is bound to; without padding. */
 struct cookie_source {
 	struct in6_addr addr;
 	struct in6_addr local;
@@ -301,11 +291,11 @@ static void send_cookie(struct omerta_tunnel *tun,
 	omerta_udp_send_to(tun, skb, &d->from);
 }
 
-/* A peer at its known endpoint has its own limit, whatever others in its site send. */
+/* A peer at its known endpoint has a limit of its own, apart from others of its site. */
 static bool initiation_conforms(struct omerta_admission *adm,
 				const struct omerta_endpoint *from, u64 now)
 {
-	struct omerta_peer *peer = omerta_peer_by_endpoint(adm->tun, from);
+	struct omerta_peer *peer = omerta_peer_by_endpoint(&adm->tun->peers, from);
 
 	if (!peer)
 		return site_conforms(adm->tun, adm->site, from, now);
@@ -313,14 +303,14 @@ static bool initiation_conforms(struct omerta_admission *adm,
 			READ_ONCE(adm->tun->control.source_rate));
 }
 
-/* Admit an initiation with a right mac1 by what it proves besides. */
-static int admit(struct omerta_admission *adm, const struct omerta_binding *b,
+/* Admit an initiation whose mac1 is right, with a cookie if the reader is busy. */
+static enum omerta_drop admit(struct omerta_admission *adm, const struct omerta_binding *b,
 		 const struct omerta_datagram *d)
 {
 	const u8 *mac2 = d->data + d->len - OMERTA_MAC_LEN;
 	u64 now = ktime_get_boottime_ns();
 	u8 cookie[OMERTA_MAC_LEN];
-	int why;
+	enum omerta_drop reason;
 
 	if (!has_space(b->sk, SHARE_BUSY, 0))
 		adm->busy_until = now + BUSY_NS;
@@ -331,18 +321,18 @@ static int admit(struct omerta_admission *adm, const struct omerta_binding *b,
 	if (!memchr_inv(mac2, 0, OMERTA_MAC_LEN) ||
 	    !omerta_admit_mac2(cookie, d->data, d->len)) {
 		send_cookie(adm->tun, b, d, cookie);
-		why = OMERTA_DROP_RX_DROP_CONTROL_COOKIE;
+		reason = OMERTA_DROP_RX_CONTROL_COOKIE;
 	} else if (omerta_seen_find(&adm->seen, mac2)) {
-		why = OMERTA_DROP_RX_DROP_CONTROL_REPLAY;
+		reason = OMERTA_DROP_RX_CONTROL_REPLAY;
 	} else if (!initiation_conforms(adm, &d->from, now)) {
-		why = OMERTA_DROP_RX_DROP_CONTROL_LIMIT;
+		reason = OMERTA_DROP_RX_CONTROL_LIMIT;
 	} else {
-		why = deliver(adm->tun, b, d, SHARE_PROVED, SHARE_ALL);
-		if (why == OMERTA_NO_DROP)
+		reason = deliver(adm->tun, b, d, SHARE_PROVED, SHARE_ALL);
+		if (reason == OMERTA_DROP_NONE)
 			omerta_seen_add(&adm->seen, mac2);
 	}
 	memzero_explicit(cookie, sizeof(cookie));
-	return why;
+	return reason;
 }
 
 static struct omerta_datagram *next_pending(struct omerta_admission *adm)
@@ -368,13 +358,13 @@ static u32 pending_size(const struct omerta_datagram *d)
 static void free_pending(struct omerta_datagram *d)
 {
 	if (d->tenant)
-		omerta_tenant_uncharge(d->tenant, OMERTA_RESOURCE_PENDING,
+		omerta_tenant_uncharge(d->tenant, OMERTA_RESOURCE_INITIATIONS,
 				       pending_size(d));
 	omerta_tenant_put(d->tenant);
 	kfree(d);
 }
 
-/* Run the worker, with a reference to the device. */
+/* Queue the worker, with a reference to the device. */
 static void queue_worker(struct omerta_admission *adm)
 {
 	dev_hold(adm->tun->dev);
@@ -390,23 +380,24 @@ static void admission_work(struct work_struct *work)
 	struct net_device *dev = adm->tun->dev;
 	const struct omerta_binding *b;
 	struct omerta_datagram *d;
-	int i, why;
+	enum omerta_drop reason;
+	int i;
 
 	for (i = 0; i < PENDING_BATCH && (d = next_pending(adm)); i++) {
 		rcu_read_lock();
 		b = reader_of(adm->tun);
 		if (!b || !b->adm) {
-			why = OMERTA_DROP_RX_DROP_CONTROL;
+			reason = OMERTA_DROP_RX_CONTROL;
 		} else if (!omerta_admit_mac1(&b->key, d->data, d->len)) {
-			why = OMERTA_DROP_RX_DROP_CONTROL_INVALID;
+			reason = OMERTA_DROP_RX_CONTROL_INVALID;
 		} else {
 			local_bh_disable();
-			why = admit(adm, b, d);
+			reason = admit(adm, b, d);
 			local_bh_enable();
 		}
 		rcu_read_unlock();
-		if (why != OMERTA_NO_DROP)
-			omerta_drop(adm->tun->drops, NULL, why);
+		if (reason != OMERTA_DROP_NONE)
+			omerta_drop(adm->tun->drops, NULL, reason, 1);
 		free_pending(d);
 	}
 	if (i == PENDING_BATCH)
@@ -414,25 +405,25 @@ static void admission_work(struct work_struct *work)
 	dev_put(dev);
 }
 
-/* Leave an initiation to the worker. */
-static int pend(struct omerta_admission *adm, const struct omerta_datagram *d)
+/* Queue an initiation for the worker. */
+static enum omerta_drop pend(struct omerta_admission *adm, const struct omerta_datagram *d)
 {
 	unsigned int n = READ_ONCE(adm->n_pending);
 	struct omerta_tenant *tenant = n < PENDING_OWN ? NULL : adm->tun->tenant;
 	struct omerta_datagram *copy;
 	bool full;
 
-	/* A look first: a flood is not worth the memory. */
+	/* Check first: do not allocate memory for a flood. */
 	if (n >= PENDING_MAX ||
-	    (tenant && omerta_tenant_charge(tenant, OMERTA_RESOURCE_PENDING,
+	    (tenant && omerta_tenant_charge(tenant, OMERTA_RESOURCE_INITIATIONS,
 					    pending_size(d), &pending_bounds)))
-		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
+		return OMERTA_DROP_RX_CONTROL_FULL;
 	copy = kmalloc(sizeof(*d) + d->len, GFP_ATOMIC | __GFP_NOWARN);
 	if (!copy) {
 		if (tenant)
-			omerta_tenant_uncharge(tenant, OMERTA_RESOURCE_PENDING,
+			omerta_tenant_uncharge(tenant, OMERTA_RESOURCE_INITIATIONS,
 					       pending_size(d));
-		return OMERTA_DROP_RX_DROP_NOMEM;
+		return OMERTA_DROP_RX_NOMEM;
 	}
 	if (tenant)
 		omerta_tenant_hold(tenant);
@@ -448,17 +439,17 @@ static int pend(struct omerta_admission *adm, const struct omerta_datagram *d)
 	spin_unlock_bh(&adm->lock);
 	if (full) {
 		free_pending(copy);
-		return OMERTA_DROP_RX_DROP_CONTROL_FULL;
+		return OMERTA_DROP_RX_CONTROL_FULL;
 	}
 	queue_worker(adm);
-	return OMERTA_NO_DROP;
+	return OMERTA_DROP_NONE;
 }
 
 /*
- * Everything else, in NAPI
+ * All other datagrams, in NAPI
  */
 
-static int recv_stranger(struct omerta_tunnel *tun,
+static enum omerta_drop recv_stranger(struct omerta_tunnel *tun,
 			 const struct omerta_binding *b,
 			 const struct omerta_datagram *d)
 {
@@ -466,25 +457,25 @@ static int recv_stranger(struct omerta_tunnel *tun,
 	u64 now = ktime_get_coarse_ns();
 
 	if (b->adm && !b->all_types)
-		return OMERTA_DROP_RX_DROP_CONTROL_UNASKED;
+		return OMERTA_DROP_RX_CONTROL_UNASKED;
 	if (!site_conforms(tun, c->site, &d->from, now) ||
 	    !conforms(&c->others, now, READ_ONCE(c->rate)))
-		return OMERTA_DROP_RX_DROP_CONTROL_LIMIT;
+		return OMERTA_DROP_RX_CONTROL_LIMIT;
 	return deliver(tun, b, d, READ_ONCE(c->share), READ_ONCE(c->share));
 }
 
 /**
- * omerta_control_recv() - pass a control datagram to its reader, if it is admitted
+ * omerta_control_recv() - deliver a control datagram to its reader if it is admitted
  * @tun: the device
- * @iif: interface that it came in by
- * @from: where it came from
+ * @iif: interface that it arrived on
+ * @from: its source
  * @data: UDP payload
  * @len: its length
  *
  * Context: the device's NAPI, inside an RCU read-side section.
- * Return: OMERTA_NO_DROP or the reason to drop it; a worker may drop it later.
+ * Return: OMERTA_DROP_NONE, or the reason to drop it. A worker may drop it later.
  */
-int omerta_control_recv(struct omerta_tunnel *tun, int iif,
+enum omerta_drop omerta_control_recv(struct omerta_tunnel *tun, int iif,
 			const struct omerta_endpoint *from, const u8 *data,
 			u32 len)
 {
@@ -498,13 +489,13 @@ int omerta_control_recv(struct omerta_tunnel *tun, int iif,
 	struct omerta_sent_set *sent = NULL;
 
 	if (!b)
-		return OMERTA_DROP_RX_DROP_CONTROL;
+		return OMERTA_DROP_RX_CONTROL;
 	if (!b->adm)
 		return recv_stranger(tun, b, &d);
 	switch (data[OMERTA_MAGIC_LEN]) {
 	case OMERTA_HS_INITIATION:
 		if (!omerta_admit_length(data, len))
-			return OMERTA_DROP_RX_DROP_CONTROL_INVALID;
+			return OMERTA_DROP_RX_CONTROL_INVALID;
 		return pend(b->adm, &d);
 	case OMERTA_HS_RESPONSE:
 	case OMERTA_HS_TIME:
@@ -517,7 +508,7 @@ int omerta_control_recv(struct omerta_tunnel *tun, int iif,
 	if (!sent)
 		return recv_stranger(tun, b, &d);
 	if (!omerta_admit_length(data, len))
-		return OMERTA_DROP_RX_DROP_CONTROL_INVALID;
+		return OMERTA_DROP_RX_CONTROL_INVALID;
 	if (omerta_sent_answered(sent, get_unaligned_le32(data + 4),
 				 ktime_get_boottime_ns()))
 		return deliver(tun, b, &d, SHARE_ALL, SHARE_ALL);
@@ -525,11 +516,11 @@ int omerta_control_recv(struct omerta_tunnel *tun, int iif,
 }
 
 /**
- * omerta_control_sent() - remember a message that is sent for a reader
+ * omerta_control_sent() - remember a message that is sent for the reader
  * @tun: the device
  * @data: UDP payload
  * @len: its length
- * @local_id: key id that an initiation has sealed, 0 if it is not known
+ * @local_id: key id that an initiation contains, 0 if unknown
  *
  * Context: process context, the device's lock held.
  * Return: 0 or -ENOMEM.
@@ -543,7 +534,7 @@ int omerta_control_sent(struct omerta_tunnel *tun, const u8 *data, u32 len,
 
 	lockdep_assert_held(&tun->lock);
 
-	/* All of these end with the macs; cookies have none. */
+	/* All of these messages end with the macs, except cookies, which have none. */
 	if (!adm || !omerta_admit_length(data, len) ||
 	    data[OMERTA_MAGIC_LEN] == OMERTA_HS_COOKIE)
 		return 0;
@@ -588,8 +579,8 @@ static int add_binding(struct omerta_tunnel *tun, struct omerta_binding *b,
 		return -EALREADY;
 	}
 	/*
-	 * A socket may change its key. One that is closed, or of a namespace that the device
-	 * has left, gets nothing.
+	 * A socket may change its key. A socket that is closed, or in a namespace that the
+	 * device has since left, receives nothing and can be replaced.
 	 */
 	if (old && (old->sk == b->sk || sock_flag(old->sk, SOCK_DEAD) ||
 		    !net_eq(sock_net(old->sk), dev_net(tun->dev)))) {
@@ -603,7 +594,7 @@ static int add_binding(struct omerta_tunnel *tun, struct omerta_binding *b,
 	return 0;
 }
 
-/* A device whose reader gave a key keeps this until it is freed. */
+/* Allocate the admission of a device. It stays until the device is freed. */
 static int add_admission(struct omerta_tunnel *tun)
 {
 	struct omerta_admission *adm;
@@ -626,13 +617,13 @@ static int add_admission(struct omerta_tunnel *tun)
 }
 
 /**
- * omerta_control_bind() - have a socket take the control datagrams of a device
+ * omerta_control_bind() - deliver the control datagrams of a device to a socket
  * @tun: the device
- * @sk: the socket, in use by the request at hand
- * @portid: its address
- * @public_key: by which the kernel admits handshake messages, NULL for none
- * @all_types: strangers' datagrams are wanted in spite of @public_key
- * @extack: says why it is refused
+ * @sk: the socket, in use by the current request
+ * @portid: its netlink address
+ * @public_key: the key that handshake messages are admitted by, NULL for none
+ * @all_types: deliver strangers' datagrams in spite of @public_key
+ * @extack: gets the reason of a refusal
  *
  * Context: process context, the device's lock held.
  * Return: 0 or a negative errno.
@@ -669,11 +660,11 @@ int omerta_control_bind(struct omerta_tunnel *tun, struct sock *sk, u32 portid,
 }
 
 /**
- * omerta_control_bound() - whether a socket takes the control datagrams of a device
+ * omerta_control_bound() - check whether a socket is bound to a device
  * @tun: the device
  * @sk: the socket, NULL for any
  *
- * Return: true if so.
+ * Return: true if it receives the device's control datagrams.
  */
 bool omerta_control_bound(const struct omerta_tunnel *tun, const struct sock *sk)
 {
@@ -688,10 +679,10 @@ bool omerta_control_bound(const struct omerta_tunnel *tun, const struct sock *sk
 }
 
 /**
- * omerta_control_unbind() - end what omerta_control_bind() began
+ * omerta_control_unbind() - undo omerta_control_bind()
  * @tun: the device
  * @sk: the socket
- * @extack: says why it is refused
+ * @extack: gets the reason of a refusal
  *
  * Context: process context.
  * Return: 0 or -ENOTCONN.
@@ -715,12 +706,12 @@ int omerta_control_unbind(struct omerta_tunnel *tun, const struct sock *sk,
 }
 
 /**
- * omerta_control_cut() - let nobody take the control datagrams of a device
+ * omerta_control_unbind_all() - unbind the socket of a device that is being deleted
  * @tun: the device
  *
  * Context: process context.
  */
-void omerta_control_cut(struct omerta_tunnel *tun)
+void omerta_control_unbind_all(struct omerta_tunnel *tun)
 {
 	struct omerta_binding *b;
 
@@ -732,7 +723,7 @@ void omerta_control_cut(struct omerta_tunnel *tun)
 }
 
 /*
- * A socket is closed; it is freed after a grace period only. Another may have its
+ * A socket is closed. It is freed after a grace period, and another socket may have its
  * address by now.
  */
 static int netlink_notify(struct notifier_block *nb, unsigned long event,
@@ -756,9 +747,9 @@ static int netlink_notify(struct notifier_block *nb, unsigned long event,
 static struct notifier_block notifier = { .notifier_call = netlink_notify };
 
 /**
- * omerta_control_close() - bind no more sockets, and let go of those that are
+ * omerta_control_close() - unbind all sockets for good
  *
- * Nothing is delivered after the next grace period.
+ * No datagram is delivered after the next grace period.
  */
 void omerta_control_close(void)
 {
@@ -771,23 +762,23 @@ void omerta_control_close(void)
 	spin_unlock(&bindings_lock);
 }
 
-/* Drop what waits for the worker; it finds nothing more. */
+/* Drop the initiations that wait for the worker. */
 static void purge_pending(struct omerta_admission *adm)
 {
 	struct omerta_datagram *d;
 
 	while ((d = next_pending(adm))) {
-		omerta_drop(adm->tun->drops, NULL, OMERTA_DROP_RX_DROP_CONTROL);
+		omerta_drop(adm->tun->drops, NULL, OMERTA_DROP_RX_CONTROL, 1);
 		free_pending(d);
 	}
 }
 
 /**
- * omerta_control_stop() - drop what waits for admission
+ * omerta_control_stop() - drop the initiations that wait for admission
  * @tun: the device; it receives nothing any more
  *
- * Does not wait for the worker, which a busy CPU could hold up: it has a reference to
- * the device if it runs.
+ * The worker is not waited for, since a busy CPU could delay it. It holds a reference to the
+ * device while it runs.
  *
  * Context: process context.
  */
@@ -803,8 +794,8 @@ void omerta_control_stop(struct omerta_tunnel *tun)
 }
 
 /**
- * omerta_control_free() - free what admitted a device's datagrams
- * @tun: the device; nothing refers to it any more
+ * omerta_control_free() - free the admission of a device
+ * @tun: the device, without references
  */
 void omerta_control_free(struct omerta_tunnel *tun)
 {
@@ -819,7 +810,7 @@ void omerta_control_free(struct omerta_tunnel *tun)
 }
 
 /**
- * omerta_control_init() - make bindings possible
+ * omerta_control_init() - set up bindings, at module load
  *
  * Return: 0 or a negative errno.
  */
@@ -837,7 +828,7 @@ int __init omerta_control_init(void)
 }
 
 /**
- * omerta_control_exit() - end what omerta_control_init() began; no device is left
+ * omerta_control_exit() - undo omerta_control_init(); no device is left
  */
 void omerta_control_exit(void)
 {

@@ -13,8 +13,7 @@
 /* Sixteenths of the reader's buffer that strangers may fill. */
 #define OMERTA_CONTROL_SHARE		1
 
-bool omerta_control_is(const u8 *data, u32 len);
-int omerta_control_recv(struct omerta_tunnel *tun, int iif,
+enum omerta_drop omerta_control_recv(struct omerta_tunnel *tun, int iif,
 			const struct omerta_endpoint *from, const u8 *data,
 			u32 len);
 int omerta_control_sent(struct omerta_tunnel *tun, const u8 *data, u32 len,
@@ -26,7 +25,7 @@ int omerta_control_unbind(struct omerta_tunnel *tun, const struct sock *sk,
 			  struct netlink_ext_ack *extack);
 bool omerta_control_bound(const struct omerta_tunnel *tun,
 			  const struct sock *sk);
-void omerta_control_cut(struct omerta_tunnel *tun);
+void omerta_control_unbind_all(struct omerta_tunnel *tun);
 void omerta_control_stop(struct omerta_tunnel *tun);
 void omerta_control_free(struct omerta_tunnel *tun);
 void omerta_control_close(void);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which packets continue the TCP packet before them, so that together they can
- * go up as one: those that differ only by what a cut of one long packet would
- * have made different. The conditions are those of the kernel's GRO.
+ * Merge consecutive packets of a TCP stream into a super-packet for the stack. A packet
+ * continues those before it if it differs from the first only as the segments of one long
+ * packet do. The conditions are those of the kernel's GRO.
  */
 #include "datapath/merge.h"
 
@@ -11,8 +11,9 @@
 #include <net/checksum.h>
 
 #include "compat/compat.h"
+#include "wire/record.h"
 
-/* Offsets: packets need not be aligned. */
+/* Offsets, since packets need not be aligned. */
 #define IP4_LEN		2
 #define IP4_ID		4
 #define IP4_FRAG	6
@@ -40,153 +41,117 @@
 #define PSH		0x08
 #define ACK		0x10
 
-static bool is_ip4(const u8 *pkt)
-{
-	return pkt[0] == 0x45;
-}
+/* An IPv4 header without options. */
+#define IS_IP4(pkt)	((pkt)[0] == 0x45)
 
-/* Length of the headers, or 0 if the packet can be part of no super-packet. */
-static u32 headers(const u8 *pkt, u32 len, u32 *tcp, u32 *total)
+/* Equal bytes of two headers from one offset to another. */
+#define SAME(a, b, from, to)	(!memcmp((a) + (from), (b) + (from), (to) - (from)))
+
+/* Length of the headers, or 0 if the packet cannot be part of a super-packet. */
+static u32 parse_headers(const u8 *pkt, u32 len, u32 *tcp, u32 *total)
 {
 	u32 hdr_len;
 
-	if (len < IP4_SIZE + TCP_SIZE)
+	*total = omerta_ip_len(pkt, len);
+	if (!*total)
 		return 0;
-	if (is_ip4(pkt)) {
+	if (IS_IP4(pkt)) {
 		if (pkt[IP4_PROTO] != IPPROTO_TCP || ip_fast_csum(pkt, 5) ||
 		    get_unaligned_be16(pkt + IP4_FRAG) & ~IP4_DF)
 			return 0;
 		*tcp = IP4_SIZE;
-		*total = get_unaligned_be16(pkt + IP4_LEN);
 	} else {
-		if (pkt[0] >> 4 != 6 || pkt[IP6_NEXT] != IPPROTO_TCP ||
-		    len < IP6_SIZE + TCP_SIZE)
+		if (pkt[0] >> 4 != 6 || pkt[IP6_NEXT] != IPPROTO_TCP)
 			return 0;
 		*tcp = IP6_SIZE;
-		*total = IP6_SIZE + get_unaligned_be16(pkt + IP6_LEN);
 	}
-	hdr_len = *tcp + (pkt[*tcp + TCP_DOFF] >> 4) * 4;
-	if (hdr_len < *tcp + TCP_SIZE || hdr_len > len || hdr_len >= *total)
+	if (*total < *tcp + TCP_SIZE)
 		return 0;
-	return hdr_len;
+	hdr_len = *tcp + (pkt[*tcp + TCP_DOFF] >> 4) * 4;
+	return hdr_len < *tcp + TCP_SIZE || hdr_len >= *total ? 0 : hdr_len;
 }
 
 /**
- * omerta_merge_start() - take a packet for the first of several
- * @m: the packets
+ * omerta_merge_start() - start with a packet that may be the first of several
+ * @m: set to the packet; not active if no other packet can continue it
  * @pkt: the packet
- * @len: its length; its structure has been checked
+ * @len: its length
  */
 void omerta_merge_start(struct omerta_merge *m, const u8 *pkt, u32 len)
 {
 	u32 total;
 
-	m->open = false;
+	m->active = false;
 	m->fixed_id = false;
-	m->hdr_len = headers(pkt, len, &m->tcp, &total);
+	m->hdr_len = parse_headers(pkt, len, &m->tcp, &total);
 	if (!m->hdr_len || pkt[m->tcp + TCP_FLAGS] != ACK)
 		return;
 	memcpy(m->hdr, pkt, m->hdr_len);
 	m->mss = total - m->hdr_len;
 	m->n = 1;
-	m->open = true;
+	m->active = true;
 }
 
-static bool same(const u8 *a, const u8 *b, u32 from, u32 to)
+/* Return true if the headers of a packet continue those of the packets before it. */
+static bool headers_continue(const struct omerta_merge *m, const u8 *pkt)
 {
-	return !memcmp(a + from, b + from, to - from);
-}
+	const u8 *a = m->hdr, *b = pkt;
 
-static bool same_ip4(const struct omerta_merge *m, const u8 *b)
-{
-	const u8 *a = m->hdr;
-	u16 step = get_unaligned_be16(b + IP4_ID) -
-		   get_unaligned_be16(a + IP4_ID);
-	bool fixed = !step && get_unaligned_be16(a + IP4_FRAG);
+	if (IS_IP4(a)) {
+		u16 step = get_unaligned_be16(b + IP4_ID) - get_unaligned_be16(a + IP4_ID);
+		bool fixed = !step && get_unaligned_be16(a + IP4_FRAG);
 
-	if (m->n > 1 && fixed != m->fixed_id)
+		if ((m->n > 1 && fixed != m->fixed_id) || (!fixed && step != m->n) ||
+		    !SAME(a, b, 0, IP4_LEN) || !SAME(a, b, IP4_FRAG, IP4_CHECK) ||
+		    !SAME(a, b, IP4_ADDRS, IP4_SIZE))
+			return false;
+	} else if (!SAME(a, b, 0, IP6_LEN) || !SAME(a, b, IP6_NEXT, IP6_SIZE)) {
 		return false;
-	return (fixed || step == m->n) && same(a, b, 0, IP4_LEN) &&
-	       same(a, b, IP4_FRAG, IP4_CHECK) &&
-	       same(a, b, IP4_ADDRS, IP4_SIZE);
-}
-
-static bool same_ip6(const struct omerta_merge *m, const u8 *b)
-{
-	return same(m->hdr, b, 0, IP6_LEN) &&
-	       same(m->hdr, b, IP6_NEXT, IP6_SIZE);
-}
-
-static bool same_tcp(const struct omerta_merge *m, const u8 *pkt)
-{
-	const u8 *a = m->hdr + m->tcp, *b = pkt + m->tcp;
-
-	return same(a, b, 0, TCP_SEQ) &&
+	}
+	a += m->tcp;
+	b += m->tcp;
+	return SAME(a, b, 0, TCP_SEQ) &&
 	       get_unaligned_be32(b + TCP_SEQ) ==
 			get_unaligned_be32(a + TCP_SEQ) + m->n * m->mss &&
-	       same(a, b, TCP_ACK, TCP_FLAGS) &&
+	       SAME(a, b, TCP_ACK, TCP_FLAGS) &&
 	       (b[TCP_FLAGS] & ~(PSH | FIN)) == ACK &&
-	       same(a, b, TCP_WINDOW, TCP_WINDOW + 2) &&
-	       same(a, b, TCP_URG, m->hdr_len - m->tcp);
+	       SAME(a, b, TCP_WINDOW, TCP_WINDOW + 2) &&
+	       SAME(a, b, TCP_URG, m->hdr_len - m->tcp);
 }
 
 /**
- * omerta_merge_fits() - whether a packet continues those before
+ * omerta_merge_next() - add a packet if it continues those before it
  * @m: the packets
- * @pkt: the packet's begin
- * @len: so much of it
- * @max: what its length may be
+ * @pkt: the packet
+ * @len: its length
  *
- * Return: bytes of its payload, or 0 if it does not.
+ * Return: bytes of its payload, or 0 if it does not continue them.
  */
-u32 omerta_merge_fits(const struct omerta_merge *m, const u8 *pkt, u32 len,
-		      u32 max)
+u32 omerta_merge_next(struct omerta_merge *m, const u8 *pkt, u32 len)
 {
-	u32 tcp, total;
+	u32 tcp, total, payload;
 
-	if (!m->open || headers(pkt, len, &tcp, &total) != m->hdr_len ||
-	    tcp != m->tcp || total > max || total - m->hdr_len > m->mss)
+	if (!m->active || parse_headers(pkt, len, &tcp, &total) != m->hdr_len ||
+	    tcp != m->tcp)
 		return 0;
-	if (is_ip4(m->hdr) ? !same_ip4(m, pkt) : !same_ip6(m, pkt))
+	payload = total - m->hdr_len;
+	if (payload > m->mss || !headers_continue(m, pkt))
 		return 0;
-	if (!same_tcp(m, pkt))
-		return 0;
-	return total - m->hdr_len;
-}
-
-/**
- * omerta_merge_add() - take a packet that fits
- * @m: the packets
- * @pkt: its headers
- * @payload: bytes of its payload
- */
-void omerta_merge_add(struct omerta_merge *m, const u8 *pkt, u32 payload)
-{
-	if (m->n == 1 && is_ip4(pkt))
-		m->fixed_id = same(m->hdr, pkt, IP4_ID, IP4_ID + 2);
+	if (m->n == 1 && IS_IP4(pkt))
+		m->fixed_id = SAME(m->hdr, pkt, IP4_ID, IP4_ID + 2);
 	m->n++;
-	m->open = payload == m->mss && !(pkt[m->tcp + TCP_FLAGS] & (PSH | FIN));
-}
-
-/**
- * omerta_merge_flags() - TCP's flags of a packet that was added
- * @m: the packets
- * @pkt: its headers
- *
- * Return: the flags' byte.
- */
-u8 omerta_merge_flags(const struct omerta_merge *m, const u8 *pkt)
-{
-	return pkt[m->tcp + TCP_FLAGS];
+	m->flags = pkt[m->tcp + TCP_FLAGS];
+	m->active = payload == m->mss && !(m->flags & (PSH | FIN));
+	return payload;
 }
 
 /**
  * omerta_merge_headers() - make the headers of a super-packet
  * @m: the packets
- * @skip: how many of them it does not begin with
+ * @skip: number of packets before the first one of the super-packet
  * @len: bytes of its payload
- * @flags: TCP's flags of its last packet
- * @hdr: gets @m's hdr_len bytes; without TCP's checksum
+ * @flags: TCP flags of its last packet
+ * @hdr: set to @m's hdr_len bytes, without the TCP checksum
  */
 void omerta_merge_headers(const struct omerta_merge *m, u32 skip, u32 len,
 			  u8 flags, u8 *hdr)
@@ -195,7 +160,7 @@ void omerta_merge_headers(const struct omerta_merge *m, u32 skip, u32 len,
 	__sum16 check;
 
 	memcpy(hdr, m->hdr, m->hdr_len);
-	if (is_ip4(hdr)) {
+	if (IS_IP4(hdr)) {
 		put_unaligned_be16(m->hdr_len + len, hdr + IP4_LEN);
 		if (!m->fixed_id)
 			put_unaligned_be16(get_unaligned_be16(hdr + IP4_ID) +

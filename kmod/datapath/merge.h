@@ -8,14 +8,15 @@
 #define OMERTA_HEADERS_MAX	120
 
 /**
- * struct omerta_merge - packets of a TCP stream that continue each other
- * @hdr: the headers of the first
+ * struct omerta_merge - consecutive packets of a TCP stream that can be merged
+ * @hdr: headers of the first packet
  * @hdr_len: their length
- * @tcp: where in them TCP's begin
- * @mss: bytes of payload of each packet but the last
+ * @tcp: offset of the TCP header
+ * @mss: payload bytes of each packet but the last
  * @n: number of packets so far
- * @fixed_id: the IPv4 id is the same in all of them
- * @open: another may continue them
+ * @flags: TCP flags of the latest packet
+ * @fixed_id: all packets have the same IPv4 id
+ * @active: another packet may continue them
  */
 struct omerta_merge {
 	u8 hdr[OMERTA_HEADERS_MAX];
@@ -23,15 +24,13 @@ struct omerta_merge {
 	u32 tcp;
 	u32 mss;
 	u32 n;
+	u8 flags;
 	bool fixed_id;
-	bool open;
+	bool active;
 };
 
 void omerta_merge_start(struct omerta_merge *m, const u8 *pkt, u32 len);
-u32 omerta_merge_fits(const struct omerta_merge *m, const u8 *pkt, u32 len,
-		      u32 max);
-void omerta_merge_add(struct omerta_merge *m, const u8 *pkt, u32 payload);
-u8 omerta_merge_flags(const struct omerta_merge *m, const u8 *pkt);
+u32 omerta_merge_next(struct omerta_merge *m, const u8 *pkt, u32 len);
 void omerta_merge_headers(const struct omerta_merge *m, u32 skip, u32 len,
 			  u8 flags, u8 *hdr);
 

@@ -1,37 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work split over CPUs. A job's items are cut into contiguous runs of equal
- * size, or several jobs into contiguous groups of about equal size; the CPU that
- * submits them offers them to others and then works itself, so that all is done
- * even if nobody comes to help. Nobody waits.
+ * Split work over CPUs. The items of a lone job are split into contiguous runs of equal
+ * size, several jobs into contiguous groups of about equal cost. The submitter offers them
+ * to the workers of other CPUs, then processes whatever they have not claimed. It never
+ * waits for them.
  */
 #include "datapath/queue.h"
 
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/isolation.h>
 #include <linux/string.h>
 
+#include <uapi/linux/omerta.h>
+
 #include "compat/compat.h"
+#include "wire/wire.h"
+
+/* Most jobs that may be offered to a CPU at a time. */
+#define RING_SIZE	1024
 
 struct workqueue_struct *omerta_workers;
 
-/* Jobs of one CPU that others may have offered to it. */
-#define RING_SIZE	1024
-
 /**
- * omerta_job_init() - prepare a job
- * @job: @run, @done and @free are set by the caller
+ * omerta_job_init() - initialise a job
+ * @job: the job; the caller sets @run, @done and @free
  * @n_items: number of items
- * @bytes: how much there is to do
+ * @bytes: estimated cost
  *
- * The caller owns one reference afterwards, see omerta_job_put().
+ * The caller owns a reference afterwards, see omerta_job_put().
  */
 void omerta_job_init(struct omerta_job *job, unsigned int n_items, u32 bytes)
 {
-	job->after = NULL;
+	job->next_job = NULL;
 	job->bytes = bytes;
 	job->n_items = n_items;
 	job->n_runs = 1;
@@ -40,16 +44,9 @@ void omerta_job_init(struct omerta_job *job, unsigned int n_items, u32 bytes)
 	refcount_set(&job->refs, 1);
 }
 
-/* Into how many runs, before it is offered; times its items it must not overflow. */
-static void job_split(struct omerta_job *job, unsigned int n_runs)
-{
-	job->n_runs = n_runs;
-	atomic_set(&job->left, n_runs);
-}
-
 /**
- * omerta_job_put() - give up a reference to a job
- * @job: the job; freed with the last one
+ * omerta_job_put() - put a reference to a job
+ * @job: the job; freed with the last reference
  */
 void omerta_job_put(struct omerta_job *job)
 {
@@ -58,21 +55,21 @@ void omerta_job_put(struct omerta_job *job)
 }
 
 /**
- * omerta_job_work() - work on runs of a job until none is left to claim
+ * omerta_job_work() - claim and process runs of a job until none is left
  * @job: the job; the caller has a reference
  *
- * A run that is claimed cannot be preempted, so that real-time processes do not hold up
- * a job, and ends within a grace period.
+ * A run that has been claimed cannot be preempted, so that real-time tasks do not delay a
+ * job, and ends within a grace period.
  *
  * Context: BH off, or process context.
- * Return: the number of runs that were done here.
+ * Return: number of runs that were processed here.
  */
 unsigned int omerta_job_work(struct omerta_job *job)
 {
 	unsigned int run, n = 0;
 
 	for (;;) {
-		/* With PREEMPT_RT it may have to sleep. */
+		/* With PREEMPT_RT a run may sleep. */
 		rcu_read_lock();
 		if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 			preempt_disable();
@@ -81,7 +78,7 @@ unsigned int omerta_job_work(struct omerta_job *job)
 			job->run(job, run * job->n_items / job->n_runs,
 				 (run + 1) * job->n_items / job->n_runs);
 			n++;
-			/* Orders all that the runs wrote before @done reads it. */
+			/* Orders the writes of all runs before the reads of @done. */
 			if (atomic_dec_and_test(&job->left))
 				job->done(job);
 		}
@@ -94,15 +91,15 @@ unsigned int omerta_job_work(struct omerta_job *job)
 }
 
 /**
- * omerta_jobs_add() - put a job at the end of a list
- * @jobs: the list; gets a reference of its own
+ * omerta_jobs_add() - append a job to a list
+ * @jobs: the list; takes a reference of its own
  * @job: the job, in no list
  */
 void omerta_jobs_add(struct omerta_jobs *jobs, struct omerta_job *job)
 {
 	refcount_inc(&job->refs);
 	if (jobs->n)
-		jobs->last->after = job;
+		jobs->last->next_job = job;
 	else
 		jobs->first = job;
 	jobs->last = job;
@@ -111,29 +108,10 @@ void omerta_jobs_add(struct omerta_jobs *jobs, struct omerta_job *job)
 }
 
 /**
- * omerta_jobs_append() - put jobs at the end of a list
- * @jobs: the list
- * @more: another, empty afterwards
- */
-void omerta_jobs_append(struct omerta_jobs *jobs, struct omerta_jobs *more)
-{
-	if (!more->n)
-		return;
-	if (jobs->n)
-		jobs->last->after = more->first;
-	else
-		jobs->first = more->first;
-	jobs->last = more->last;
-	jobs->bytes += more->bytes;
-	jobs->n += more->n;
-	memset(more, 0, sizeof(*more));
-}
-
-/**
- * omerta_jobs_pop() - take the first job off a list
+ * omerta_jobs_pop() - remove the first job from a list
  * @jobs: the list
  *
- * Return: the job, the list's reference to which is the caller's now; or NULL.
+ * Return: the job with the list's reference, or NULL if the list is empty.
  */
 struct omerta_job *omerta_jobs_pop(struct omerta_jobs *jobs)
 {
@@ -141,7 +119,7 @@ struct omerta_job *omerta_jobs_pop(struct omerta_jobs *jobs)
 
 	if (!job)
 		return NULL;
-	jobs->first = job->after;
+	jobs->first = job->next_job;
 	jobs->bytes -= job->bytes;
 	jobs->n--;
 	return job;
@@ -161,126 +139,168 @@ static void worker_work(struct work_struct *work)
 }
 
 /**
- * omerta_pool_may_use() - whether a CPU is there for others
+ * omerta_pool_shares() - number of CPUs that work is sized for
  * @pool: the workers
- * @cpu: the CPU
  *
- * Context: inside an RCU read-side section of any kind.
- * Return: true if so; one that is isolated may never come to it.
+ * Return: the number, at most OMERTA_SHARES_MAX.
  */
-bool omerta_pool_may_use(const struct omerta_pool *pool, unsigned int cpu)
+unsigned int omerta_pool_shares(const struct omerta_pool *pool)
 {
-	return cpumask_test_cpu(cpu, pool->cpus) && cpu_online(cpu) &&
-	       housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN);
+	return min3(READ_ONCE(pool->n_cpus), num_online_cpus(), OMERTA_SHARES_MAX);
 }
 
-/* The next that may help, after @cpu; none if that is ourselves. */
-static unsigned int next_cpu(const struct omerta_pool *pool, unsigned int cpu)
+/**
+ * omerta_pool_split() - number of shares to split work into
+ * @pool: the workers
+ * @bytes: cost of the work
+ * @n_parts: number of chunks, records or bursts that can be processed apart
+ *
+ * Return: number of shares; 1 to process everything on this CPU.
+ */
+unsigned int omerta_pool_split(const struct omerta_pool *pool, u32 bytes,
+			       unsigned int n_parts)
+{
+	unsigned int most = min3(n_parts, READ_ONCE(pool->n_cpus), num_online_cpus());
+
+	switch (READ_ONCE(pool->policy)) {
+	case OMERTA_POLICY_INLINE:
+		return 1;
+	case OMERTA_POLICY_AUTO:
+		/* No share is smaller than half of the threshold. */
+		return clamp_t(u32, DIV_ROUND_UP(bytes, READ_ONCE(pool->threshold)), 1,
+			       most);
+	}
+	return most;
+}
+
+/**
+ * omerta_pool_is_enough() - check whether to process jobs rather than to collect more
+ * @pool: the workers
+ * @jobs: the jobs
+ *
+ * Return: true if there is work for every CPU already.
+ */
+bool omerta_pool_is_enough(const struct omerta_pool *pool,
+			   const struct omerta_jobs *jobs)
+{
+	u32 shares = min3(READ_ONCE(pool->n_cpus), num_online_cpus(), OMERTA_SHARES_MAX);
+	u32 least = min_t(u32, READ_ONCE(pool->threshold), OMERTA_MAX_DATAGRAM);
+
+	if (READ_ONCE(pool->policy) != OMERTA_POLICY_AUTO || shares == 1)
+		return jobs->n;
+	return jobs->bytes >= shares * least;
+}
+
+/**
+ * omerta_pool_next_cpu() - find a CPU that work may be offered to
+ * @pool: the workers
+ * @cpu: the CPU to start after
+ *
+ * CPUs that are excluded, offline or isolated are skipped: an isolated CPU may never run
+ * the worker.
+ *
+ * Context: BH or preemption off.
+ * Return: the next such CPU; this CPU if there is no other.
+ */
+unsigned int omerta_pool_next_cpu(const struct omerta_pool *pool, unsigned int cpu)
 {
 	unsigned int self = raw_smp_processor_id(), next;
 
 	for_each_cpu_wrap(next, pool->cpus, cpu + 1)
-		if (next != self && omerta_pool_may_use(pool, next))
+		if (next != self && cpu_online(next) &&
+		    housekeeping_test_cpu(next, HK_TYPE_DOMAIN))
 			return next;
 	return self;
 }
 
-static void offer(struct omerta_pool *pool, unsigned int cpu,
-		  struct omerta_job *job)
+static void offer_job(struct omerta_pool *pool, unsigned int cpu,
+		      struct omerta_job *job)
 {
 	struct omerta_worker *worker = per_cpu_ptr(pool->workers, cpu);
 
 	refcount_inc(&job->refs);
 	if (ptr_ring_produce_bh(&worker->ring, job))
-		/* It has enough to do. */
+		/* Ring full: that CPU is busy already. */
 		refcount_dec(&job->refs);
 	else
 		queue_work_on(cpu, omerta_workers, &worker->work);
 }
 
-/* Offer all runs of a job but the one that is ours. */
-static void offer_runs(struct omerta_pool *pool, struct omerta_job *job,
-		       unsigned int n_runs)
-{
-	/* From here on, lest all devices choose the same few. */
-	unsigned int self = raw_smp_processor_id();
-	unsigned int first = next_cpu(pool, self), cpu = first;
-
-	job_split(job, n_runs);
-	while (--n_runs && cpu != self) {
-		offer(pool, cpu, job);
-		cpu = next_cpu(pool, cpu);
-		if (cpu == first)
-			return;
-	}
-}
-
-/* Offer all groups of jobs but the first. */
-static void offer_groups(struct omerta_pool *pool,
-			 const struct omerta_jobs *jobs, unsigned int n_groups)
-{
-	unsigned int self = raw_smp_processor_id(), cpu = self, group = 0;
-	struct omerta_job *job;
-	u64 bytes = 0;
-
-	for (job = jobs->first; job; job = job->after) {
-		unsigned int g = div_u64(bytes * n_groups, jobs->bytes);
-
-		bytes += job->bytes;
-		if (g != group) {
-			group = g;
-			cpu = next_cpu(pool, cpu);
-		}
-		if (cpu != self)
-			offer(pool, cpu, job);
-	}
-}
-
 /**
- * omerta_pool_offer() - have others help with jobs
+ * omerta_pool_offer() - offer jobs to other CPUs
  * @pool: the workers
- * @jobs: the jobs, nothing of which has been offered; stay the caller's, who is to
- *	  work on each of them, in their order
- * @n_runs: over how many CPUs to spread them, at least 1: a lone job in runs, at
- *	    most as many as it has items; several by whole jobs
+ * @jobs: the jobs, none of which has been offered. The caller keeps them, and processes
+ *	  each of them in order.
+ * @n_shares: number of CPUs to spread the work over, at least 1: a lone job by runs, at
+ *	      most as many as it has items; several jobs as a whole
  *
- * Context: BH off, or preemption.
+ * Context: BH or preemption off.
  */
 void omerta_pool_offer(struct omerta_pool *pool, const struct omerta_jobs *jobs,
-		       unsigned int n_runs)
+		       unsigned int n_shares)
 {
-	if (n_runs < 2)
+	/* Start with the next CPU, or all devices would choose the same few. */
+	unsigned int self = raw_smp_processor_id(), cpu = self, share = 0;
+	struct omerta_job *job = jobs->first;
+	u64 bytes = 0;
+
+	if (n_shares < 2)
 		return;
-	if (jobs->n == 1)
-		offer_runs(pool, jobs->first, n_runs);
-	else
-		offer_groups(pool, jobs, n_runs);
+	if (jobs->n == 1) {
+		unsigned int first = omerta_pool_next_cpu(pool, self);
+
+		job->n_runs = n_shares;
+		atomic_set(&job->left, n_shares);
+		for (cpu = first; --n_shares && cpu != self;) {
+			offer_job(pool, cpu, job);
+			cpu = omerta_pool_next_cpu(pool, cpu);
+			if (cpu == first)
+				break;
+		}
+		return;
+	}
+	/* The first share is our own. */
+	for (; job; job = job->next_job) {
+		unsigned int s = div_u64(bytes * n_shares, jobs->bytes);
+
+		bytes += job->bytes;
+		if (s != share) {
+			share = s;
+			cpu = omerta_pool_next_cpu(pool, cpu);
+		}
+		if (cpu != self)
+			offer_job(pool, cpu, job);
+	}
 }
 
 /**
- * omerta_pool_run() - have jobs done
+ * omerta_pool_run() - process jobs, with the help of other CPUs where that pays
  * @pool: the workers
  * @jobs: the jobs; empty afterwards
- * @n_runs: as for omerta_pool_offer()
  *
  * Context: BH off.
  */
-void omerta_pool_run(struct omerta_pool *pool, struct omerta_jobs *jobs,
-		     unsigned int n_runs)
+void omerta_pool_run(struct omerta_pool *pool, struct omerta_jobs *jobs)
 {
 	struct omerta_job *job;
 
-	omerta_pool_offer(pool, jobs, n_runs);
-	while ((job = omerta_jobs_pop(jobs))) {
+	if (!jobs->n)
+		return;
+	omerta_pool_offer(pool, jobs,
+			  omerta_pool_split(pool, jobs->bytes, jobs->n > 1 ?
+					    jobs->n : jobs->first->n_items));
+	while ((job = jobs->first)) {
+		jobs->first = job->next_job;
 		omerta_job_work(job);
 		omerta_job_put(job);
 	}
+	memset(jobs, 0, sizeof(*jobs));
 }
 
 /**
- * omerta_pool_set_cpus() - choose the CPUs that may work
+ * omerta_pool_set_cpus() - set the CPUs that may be used
  * @pool: the workers
- * @cpus: not empty
+ * @cpus: the CPUs, at least one
  */
 void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus)
 {
@@ -291,7 +311,7 @@ void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus)
 	for_each_cpu(cpu, cpus)
 		n += housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN);
 	rcu_read_unlock();
-	/* Who is isolated works alone. */
+	/* If only isolated CPUs are left, the submitter works alone. */
 	WRITE_ONCE(pool->n_cpus, max(n, 1U));
 }
 
@@ -304,7 +324,7 @@ static void free_rings(struct omerta_pool *pool)
 }
 
 /**
- * omerta_pool_init() - make the workers of a device, on all CPUs
+ * omerta_pool_init() - allocate the workers of a device, on all CPUs
  * @pool: the workers
  *
  * Context: process context.
@@ -342,10 +362,10 @@ err_cpus:
  * omerta_pool_drain() - wait until all jobs are done
  * @pool: the workers
  *
- * The submitter of a job claims what workers have not. So a worker that a busy CPU does
- * not run holds up no job, and is not waited for. It may find jobs done later.
+ * The submitter of a job claims every run that no worker has claimed. So a worker that a
+ * busy CPU never runs delays no job, and is not waited for. Later it finds the jobs done.
  *
- * Context: process context; nobody submits meanwhile.
+ * Context: process context; no job is submitted meanwhile.
  */
 void omerta_pool_drain(struct omerta_pool *pool)
 {
@@ -353,21 +373,21 @@ void omerta_pool_drain(struct omerta_pool *pool)
 
 	for_each_possible_cpu(cpu)
 		worker_work(&per_cpu_ptr(pool->workers, cpu)->work);
-	/* See omerta_job_work(). */
+	/* Runs end within a grace period, see omerta_job_work(). */
 	synchronize_net();
 }
 
 /**
- * omerta_pool_destroy() - end the workers
- * @pool: the workers; nobody submits any more
+ * omerta_pool_destroy() - free the workers
+ * @pool: the workers; no job is submitted any more
  *
- * Context: process context; RTNL not held, as this waits for workers that have begun.
+ * Context: process context; RTNL not held, as this waits for running workers.
  */
 void omerta_pool_destroy(struct omerta_pool *pool)
 {
 	int cpu;
 
-	/* A busy CPU may never begin one. */
+	/* A busy CPU may never start its worker: cancel it. */
 	for_each_possible_cpu(cpu)
 		cancel_work_sync(&per_cpu_ptr(pool->workers, cpu)->work);
 	free_rings(pool);
@@ -376,15 +396,16 @@ void omerta_pool_destroy(struct omerta_pool *pool)
 }
 
 /**
- * omerta_workers_load() - make the workqueue of all devices
+ * omerta_workers_init() - allocate the workqueue of all devices, at module load
  *
  * Return: 0 or -ENOMEM.
  */
-int omerta_workers_load(void)
+int omerta_workers_init(void)
 {
 	/*
-	 * Queues wait for its works, and memory may wait for packets in queues. A receiver
-	 * may be on the same CPU, and a higher priority would leave it no time.
+	 * WQ_MEM_RECLAIM: the transmit queue waits for its works, and memory reclaim may
+	 * wait for packets in that queue. No WQ_HIGHPRI: it would starve a receiver on the
+	 * same CPU.
 	 */
 	omerta_workers = alloc_workqueue("omerta", WQ_CPU_INTENSIVE |
 					 WQ_MEM_RECLAIM | WQ_PERCPU, 0);
@@ -392,11 +413,11 @@ int omerta_workers_load(void)
 }
 
 /**
- * omerta_workers_unload() - end the workqueue of all devices
+ * omerta_workers_exit() - free the workqueue
  *
- * Context: process context; there are no devices.
+ * Context: process context; no device is left.
  */
-void omerta_workers_unload(void)
+void omerta_workers_exit(void)
 {
 	destroy_workqueue(omerta_workers);
 }

@@ -8,18 +8,28 @@
 #include <linux/refcount.h>
 #include <linux/workqueue.h>
 
+/* A chunk, however short, costs as much as this many bytes. */
+#define OMERTA_CHUNK_COST	512U
+
+/*
+ * Upper bound for the CPUs that one list of jobs is sized for: the submitter may have to
+ * do it all.
+ */
+#define OMERTA_SHARES_MAX	8U
+
 /**
- * struct omerta_job - items that several CPUs work on
- * @run: works on the items from first to end, exclusive; from any CPU
- * @done: called once, when all runs are over, by whoever ended the last one
- * @free: called once, when nobody refers to the job any more
- * @after: the job behind it in a list
- * @bytes: how much there is to do, compared with others
+ * struct omerta_job - items that several CPUs process
+ * @run: processes the items from first to end, exclusive; called on any CPU
+ * @done: called once after all runs, by the CPU that finished the last one
+ * @free: called with the last reference
+ * @next_job: next job in a list
+ * @bytes: estimated cost, for balancing jobs over CPUs
  * @n_items: number of items
- * @n_runs: number of contiguous runs they are split into
+ * @n_runs: number of contiguous runs that the items are split into
  * @next: next run to claim
- * @left: runs that are not over
- * @refs: the owner, the list it is in, and CPUs that work on it or may
+ * @left: runs that are not finished
+ * @refs: one of the owner, one of the list that the job is in, and one of each CPU that it
+ *	  was offered to
  *
  * @run and @done are called with BH off or in process context.
  */
@@ -28,7 +38,7 @@ struct omerta_job {
 		    unsigned int end);
 	void (*done)(struct omerta_job *job);
 	void (*free)(struct omerta_job *job);
-	struct omerta_job *after;
+	struct omerta_job *next_job;
 	u32 bytes;
 	unsigned int n_items;
 	unsigned int n_runs;
@@ -38,11 +48,11 @@ struct omerta_job {
 };
 
 /**
- * struct omerta_jobs - jobs that wait to be done, in this order
- * @first: the first of them
- * @last: the last
- * @n: their number
- * @bytes: of all
+ * struct omerta_jobs - list of jobs, in order
+ * @first: the first job
+ * @last: the last job
+ * @n: number of jobs
+ * @bytes: sum of their costs
  */
 struct omerta_jobs {
 	struct omerta_job *first;
@@ -52,9 +62,9 @@ struct omerta_jobs {
 };
 
 /**
- * struct omerta_worker - one CPU's share of the work
- * @work: takes jobs from @ring
- * @ring: jobs to help with
+ * struct omerta_worker - worker of one CPU
+ * @work: processes the jobs in @ring
+ * @ring: jobs offered by other CPUs
  */
 struct omerta_worker {
 	struct work_struct work;
@@ -64,17 +74,22 @@ struct omerta_worker {
 /**
  * struct omerta_pool - the workers of a device
  * @workers: per CPU
- * @cpus: which CPUs may be used; replaced under the device's lock and read
- *	  without, so that for a moment both masks may count
- * @n_cpus: number of @cpus that are there for others
+ * @cpus: CPUs that may be used; changed under the device's lock, read without: for a
+ *	  moment both masks may count
+ * @n_cpus: number of @cpus that are not isolated, at least 1
+ * @policy: enum omerta_policy; changed under the device's lock, read without
+ * @threshold: bytes that are worth a share of their own under OMERTA_POLICY_AUTO; changed
+ *	       under the device's lock, read without
  */
 struct omerta_pool {
 	struct omerta_worker __percpu *workers;
 	cpumask_var_t cpus;
 	unsigned int n_cpus;
+	u8 policy;
+	u32 threshold;
 };
 
-/* Works of all devices run here, each on one CPU. */
+/* Runs the workers of all devices. */
 extern struct workqueue_struct *omerta_workers;
 
 void omerta_job_init(struct omerta_job *job, unsigned int n_items, u32 bytes);
@@ -82,20 +97,23 @@ unsigned int omerta_job_work(struct omerta_job *job);
 void omerta_job_put(struct omerta_job *job);
 
 void omerta_jobs_add(struct omerta_jobs *jobs, struct omerta_job *job);
-void omerta_jobs_append(struct omerta_jobs *jobs, struct omerta_jobs *more);
 struct omerta_job *omerta_jobs_pop(struct omerta_jobs *jobs);
 
-int omerta_workers_load(void);
-void omerta_workers_unload(void);
+int omerta_workers_init(void);
+void omerta_workers_exit(void);
 
 int omerta_pool_init(struct omerta_pool *pool);
 void omerta_pool_drain(struct omerta_pool *pool);
 void omerta_pool_destroy(struct omerta_pool *pool);
-bool omerta_pool_may_use(const struct omerta_pool *pool, unsigned int cpu);
 void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus);
+unsigned int omerta_pool_next_cpu(const struct omerta_pool *pool, unsigned int cpu);
+unsigned int omerta_pool_shares(const struct omerta_pool *pool);
+unsigned int omerta_pool_split(const struct omerta_pool *pool, u32 bytes,
+			       unsigned int n_parts);
+bool omerta_pool_is_enough(const struct omerta_pool *pool,
+			   const struct omerta_jobs *jobs);
 void omerta_pool_offer(struct omerta_pool *pool, const struct omerta_jobs *jobs,
-		       unsigned int n_runs);
-void omerta_pool_run(struct omerta_pool *pool, struct omerta_jobs *jobs,
-		     unsigned int n_runs);
+		       unsigned int n_shares);
+void omerta_pool_run(struct omerta_pool *pool, struct omerta_jobs *jobs);
 
 #endif /* _OMERTA_QUEUE_H */

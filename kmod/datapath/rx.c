@@ -1,71 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The way in: socket -> parse -> open -> commit -> deliver.
+ * Receive path: receive -> open -> commit -> deliver.
  *
- * All but open runs in the device's NAPI, which so serialises the commit.
+ * Receive parses the records of datagrams and collects them in bursts. Open runs on one
+ * CPU or several (rx_open.c, queue.c). Commit checks the replay window, and deliver hands
+ * packets to the stack (rx_commit.c, rx_deliver.c). Everything but open runs in the
+ * device's NAPI, which thus serialises the commit.
  */
 #include "datapath/rx.h"
 
-#include "datapath/buf.h"
 #include "compat/compat.h"
+#include "datapath/buf.h"
 #include "datapath/control.h"
-#include "peer/peer.h"
-#include "wire/record.h"
+#include "datapath/reject.h"
 #include "datapath/rx_burst.h"
-#include "datapath/tx_reject.h"
 #include "datapath/txq.h"
 #include "datapath/udp.h"
 
-/* Bursts that are not delivered, for all peers of a device. */
+/* Most bursts of a device that are not delivered. */
 #define INFLIGHT_MAX	256
-/* Longer datagrams count as several. */
+/* A longer datagram counts as several units of work. */
 #define UNIT_BYTES	2048
-/* Worth to look at the clock */
-#define LOOK_UNITS	16
-/* Less time than that is not enough to open some more, in ns. */
+/* Units of work that are worth a check of the time. */
+#define CHECK_UNITS	16
+/* No further datagrams are opened in less time than this, in ns. */
 #define OPEN_TIME	(50 * NSEC_PER_USEC)
-/* Records for which, with all that goes with them, a page is enough. */
-#define ROOM_MAX \
+/* Most records whose burst fits a page. */
+#define RECORDS_MAX \
 	((PAGE_SIZE - SKB_DATA_ALIGN(sizeof(struct omerta_rx_burst)) - \
 	  SKB_HEAD_ALIGN(0)) / \
 	 sizeof(struct omerta_rx_record))
 
-static struct omerta_rx_burst *burst_of(struct omerta_job *job)
-{
-	return container_of(job, struct omerta_rx_burst, job);
-}
-
-/* Open chunks of the only record of a burst. */
-static void open_chunks(struct omerta_rx_burst *burst, unsigned int i,
-			unsigned int end)
-{
-	if (!READ_ONCE(burst->bad) && !omerta_rx_open_chunks(burst, 0, i, end))
-		WRITE_ONCE(burst->bad, true);
-}
+/**
+ * struct datagram - the datagram of a record
+ * @skb: the skb that holds it
+ * @from: source
+ * @dsfield: DSCP and ECN
+ * @max_records: length of a burst that starts with it
+ */
+struct datagram {
+	struct sk_buff *skb;
+	struct omerta_endpoint from;
+	u8 dsfield;
+	unsigned int max_records;
+};
 
 static void open_run(struct omerta_job *job, unsigned int i, unsigned int end)
 {
-	struct omerta_rx_burst *burst = burst_of(job);
+	struct omerta_rx_burst *burst = container_of(job, struct omerta_rx_burst, job);
 
 	if (burst->n > 1)
-		omerta_rx_open(burst, i, end);
-	else
-		open_chunks(burst, burst->first + i, burst->first + end);
+		omerta_rx_open_records(burst, i, end);
+	else if (!READ_ONCE(burst->bad) &&
+		 !omerta_rx_open_chunks(burst, 0, burst->first_chunk + i,
+					burst->first_chunk + end))
+		WRITE_ONCE(burst->bad, true);
 }
 
-static void burst_free(struct omerta_job *job)
-{
-	struct omerta_rx_burst *burst = burst_of(job);
-
-	if (burst->peer)
-		omerta_rx_release(burst);
-	omerta_buf_free(burst, sizeof(*burst));
-}
-
-/* By whoever opened the last chunk. */
+/* Called on the CPU that opened the last chunk. */
 static void open_done(struct omerta_job *job)
 {
-	struct omerta_rx_burst *burst = burst_of(job);
+	struct omerta_rx_burst *burst = container_of(job, struct omerta_rx_burst, job);
 	struct omerta_tunnel *tun = burst->peer->tun;
 
 	local_bh_disable();
@@ -74,101 +69,89 @@ static void open_done(struct omerta_job *job)
 	local_bh_enable();
 }
 
-/*
- * Open the first chunk of a lone record that others are to help with: they do not
- * hear of a forged one. Returns how many CPUs the rest is for.
- */
-static unsigned int open_first(struct omerta_rx_burst *burst, unsigned int runs)
+static void burst_free(struct omerta_job *job)
 {
-	if (burst->n > 1)
-		return runs;
-	open_chunks(burst, 0, 1);
-	burst->first = 1;
-	burst->job.n_items--;
-	return burst->bad ? 1 : min(runs, burst->job.n_items);
+	struct omerta_rx_burst *burst = container_of(job, struct omerta_rx_burst, job);
+
+	if (burst->peer)
+		omerta_rx_release(burst);
+	omerta_burst_free(burst, sizeof(*burst));
 }
 
 /*
- * Open what has been received: a lone burst, if it is worth it, by several CPUs; of
- * several, each whole by one. Returns how much of @units was done here, at least as if all
- * CPUs had helped, since what came was taken apart here.
+ * Open the bursts that were received: a lone burst by several CPUs if that pays, each of
+ * several bursts by one. Returns how much of @units was done here, but at least the share of
+ * one CPU, since the datagrams were parsed here.
  */
-static unsigned int open_jobs(struct omerta_tunnel *tun, unsigned int units)
+static unsigned int open_bursts(struct omerta_tunnel *tun, unsigned int units)
 {
 	struct omerta_jobs *jobs = &tun->rx_jobs;
-	unsigned int runs = jobs->n, n = jobs->n;
-	u64 all = jobs->bytes, own = 0;
+	unsigned int shares, n = jobs->n;
+	u64 total = jobs->bytes, own = 0;
+	struct omerta_rx_burst *burst;
 	struct omerta_job *job;
 
 	if (!n)
 		return units;
-	if (n == 1)
-		runs = jobs->first->n_items;
-	runs = omerta_tunnel_split(tun, jobs->bytes, runs);
-	if (n == 1 && runs > 1)
-		runs = open_first(burst_of(jobs->first), runs);
-	omerta_pool_offer(&tun->pool, jobs, runs);
+	job = jobs->first;
+	shares = omerta_pool_split(&tun->pool, jobs->bytes, n > 1 ? n : job->n_items);
+	burst = container_of(job, struct omerta_rx_burst, job);
+	if (n == 1 && burst->n == 1 && shares > 1) {
+		/* Open a chunk first: a forged record must not occupy other CPUs. */
+		open_run(job, 0, 1);
+		burst->first_chunk = 1;
+		job->n_items--;
+		shares = burst->bad ? 1 : min(shares, job->n_items);
+	}
+	omerta_pool_offer(&tun->pool, jobs, shares);
 	while ((job = omerta_jobs_pop(jobs))) {
-		if (runs > 1) {
+		if (shares > 1) {
 			own += div_u64((u64)job->bytes * omerta_job_work(job),
 				       job->n_runs);
 		} else {
 			open_run(job, 0, job->n_items);
-			omerta_rx_opened(burst_of(job));
+			omerta_rx_opened(container_of(job, struct omerta_rx_burst, job));
 			own += job->bytes;
 		}
 		omerta_job_put(job);
 	}
-	return max_t(u64, DIV64_U64_ROUND_UP(units * own, all),
+	return max_t(u64, DIV64_U64_ROUND_UP(units * own, total),
 		     DIV_ROUND_UP(units, OMERTA_SHARES_MAX));
 }
 
-/* Drop a burst before it is opened. */
-static void drop_burst(struct omerta_tunnel *tun,
-		       struct omerta_rx_burst *burst, enum omerta_drop why)
-{
-	unsigned int i;
-
-	omerta_drop_many(tun->drops, NULL, why, burst->n);
-	for (i = 0; i < burst->n; i++)
-		if (burst->rec[i].outer)
-			*omerta_rx_why(burst->rec[i].outer) = why;
-	omerta_job_put(&burst->job);
-}
-
-/* Memory for the plaintexts. A lone packet goes up in it. */
-static bool make_room(struct omerta_rx_burst *burst)
-{
-	u32 len = burst->last.plain_len;
-
-	if (burst->n > 1 || len > OMERTA_BUF_LINEAR_MAX) {
-		burst->inner = omerta_buf_alloc(&burst->buf, 0, burst->n,
-						burst->layout.plain_len, len);
-		return burst->inner;
-	}
-	burst->inner = omerta_buf_alloc_up(len);
-	if (!burst->inner)
-		return false;
-	burst->buf.per_block = 1;
-	burst->buf.block[0] = burst->inner->data;
-	return true;
-}
-
-/* No more records come: have them opened with others, see open_jobs(). */
+/* Finish the collection of a burst, to be opened by open_bursts(). */
 static void close_burst(struct omerta_tunnel *tun,
 			struct omerta_rx_burst *burst)
 {
-	/* What would have been its first was too old. */
+	enum omerta_drop reason = OMERTA_DROP_NONE;
+	u32 len = burst->last.plain_len;
+	unsigned int i;
+
+	/* Empty: its only record was dropped as too old. */
 	if (!burst->n) {
 		omerta_job_put(&burst->job);
 		return;
 	}
-	if (!omerta_key_opens(burst->key)) {
-		drop_burst(tun, burst, OMERTA_DROP_RX_DROP_KEY_EXPIRED);
-		return;
+	if (!omerta_key_can_open(burst->key)) {
+		reason = OMERTA_DROP_RX_KEY_EXPIRED;
+	} else if (burst->n > 1 || len > OMERTA_BUF_LINEAR_MAX) {
+		burst->inner = omerta_buf_alloc_skb(&burst->buf, 0, burst->n,
+						    burst->layout.plain_len, len);
+	} else {
+		/* A lone packet is delivered in its buffer. */
+		burst->inner = omerta_buf_alloc_linear(len);
+		if (burst->inner) {
+			burst->buf.per_block = 1;
+			burst->buf.block[0] = burst->inner->data;
+		}
 	}
-	if (!make_room(burst)) {
-		drop_burst(tun, burst, OMERTA_DROP_RX_DROP_NOMEM);
+	if (!burst->inner) {
+		reason = reason ?: OMERTA_DROP_RX_NOMEM;
+		omerta_drop(tun->drops, NULL, reason, burst->n);
+		for (i = 0; i < burst->n; i++)
+			if (burst->rec[i].outer)
+				OMERTA_RX_CB(burst->rec[i].outer)->reason = reason;
+		omerta_job_put(&burst->job);
 		return;
 	}
 	burst->merge = !netif_elide_gro(tun->dev);
@@ -180,44 +163,29 @@ static void close_burst(struct omerta_tunnel *tun,
 	omerta_jobs_add(&tun->rx_jobs, &burst->job);
 }
 
-/**
- * struct datagram - where and how a record came
- * @skb: what it lies in
- * @from: source
- * @iif: interface that it came in by
- * @dsfield: DSCP and ECN
- * @room: how many records a burst that begins with it should have room for
- */
-struct datagram {
-	struct sk_buff *skb;
-	struct omerta_endpoint from;
-	int iif;
-	u8 dsfield;
-	unsigned int room;
-};
-
+/* Start a burst. Returns NULL with the reason to drop its first record. */
 static struct omerta_rx_burst *begin_burst(struct omerta_tunnel *tun,
 					   const struct datagram *d, u32 key_id,
-					   int *why)
+					   enum omerta_drop *reason)
 {
 	struct omerta_rx_burst *burst;
 	struct omerta_buf buf;
 
-	*why = OMERTA_DROP_RX_DROP_NOMEM;
-	burst = omerta_buf_new(&buf, struct_size(burst, rec, d->room), 0, 0);
+	*reason = OMERTA_DROP_RX_NOMEM;
+	burst = omerta_burst_alloc(struct_size(burst, rec, d->max_records), &buf, 0, 0);
 	if (!burst)
 		return NULL;
 	memset(burst, 0, sizeof(*burst));
 	burst->buf = buf;
-	*why = OMERTA_DROP_RX_DROP_KEY_UNKNOWN;
-	burst->key = omerta_key_get(&tun->keys, key_id);
+	*reason = OMERTA_DROP_RX_KEY_UNKNOWN;
+	burst->key = omerta_key_get(&tun->peers.keys, key_id);
 	if (!burst->key)
 		goto err_burst;
 	burst->peer = omerta_peer_get(container_of(burst->key->ring,
 						   struct omerta_peer, ring));
 	if (!burst->peer)
 		goto err_key;
-	burst->room = d->room;
+	burst->max_records = d->max_records;
 	burst->from = d->from;
 	burst->dsfield = d->dsfield;
 	burst->job.run = open_run;
@@ -229,248 +197,195 @@ static struct omerta_rx_burst *begin_burst(struct omerta_tunnel *tun,
 err_key:
 	omerta_key_put(burst->key);
 err_burst:
-	omerta_buf_free(burst, sizeof(*burst));
+	omerta_burst_free(burst, sizeof(*burst));
 	return NULL;
 }
 
-static bool same_source(const struct omerta_endpoint *a,
-			const struct omerta_endpoint *b)
+/*
+ * Add a record to the current burst, or to a new one, after all checks that are possible
+ * before it is opened. Returns the reason to drop it.
+ */
+static enum omerta_drop receive_record(struct omerta_tunnel *tun,
+				       struct omerta_rx_burst **cur_burst,
+				       const struct datagram *d, const u8 *wire, u32 len)
 {
-	return !memcmp(a, b, sizeof(*a));
-}
+	struct omerta_rx_burst *burst = *cur_burst;
+	const struct omerta_hdr *hdr = (const void *)wire;
+	struct omerta_rx_record *rec;
+	enum omerta_drop reason;
+	struct omerta_layout l;
+	u64 counter;
 
-/* Whether a record may follow those of a burst. */
-static bool may_follow(const struct omerta_rx_burst *burst,
-		       const struct datagram *d, const struct omerta_layout *l,
-		       u32 key_id)
-{
-	return burst && !burst->ended && burst->n < burst->room &&
-	       burst->key->local_id == key_id &&
-	       burst->dsfield == d->dsfield &&
-	       l->wire_len <= burst->layout.wire_len &&
-	       l->class <= burst->layout.class &&
-	       (l->wire_len < burst->layout.wire_len ||
-		l->class == burst->layout.class) &&
-	       (burst->n + 1) * burst->layout.wire_len <= OMERTA_MAX_DATAGRAM &&
-	       same_source(&burst->from, &d->from);
-}
+	if (len < OMERTA_HDR_LEN || omerta_record_parse(&l, wire, len)) {
+		switch (omerta_datagram_type(wire, len)) {
+		case OMERTA_DATAGRAM_CONTROL:
+			return omerta_control_recv(tun, d->skb->skb_iif, &d->from, wire,
+						   len);
+		case OMERTA_DATAGRAM_DATA:
+			return OMERTA_DROP_RX_MALFORMED;
+		default:
+			return OMERTA_DROP_RX_TYPE;
+		}
+	}
 
-static void add_record(struct omerta_rx_burst *burst, const struct datagram *d,
-		       const struct omerta_layout *l, const u8 *wire,
-		       u64 counter)
-{
-	unsigned int n = burst->n++;
-	struct omerta_rx_record *rec = &burst->rec[n];
+	counter = le64_to_cpu(hdr->counter);
+	/* All records but the last have the same layout, and nothing differs but counters. */
+	if (!burst || burst->ended || burst->n == burst->max_records ||
+	    burst->key->local_id != le32_to_cpu(hdr->key_id) ||
+	    burst->dsfield != d->dsfield ||
+	    memcmp(&burst->from, &d->from, sizeof(d->from)) ||
+	    l.wire_len > burst->layout.wire_len || l.class > burst->layout.class ||
+	    (l.wire_len == burst->layout.wire_len && l.class != burst->layout.class) ||
+	    (burst->n + 1) * burst->layout.wire_len > OMERTA_MAX_DATAGRAM) {
+		if (burst)
+			close_burst(tun, burst);
+		burst = begin_burst(tun, d, le32_to_cpu(hdr->key_id), &reason);
+		*cur_burst = burst;
+		if (!burst)
+			return reason;
+	}
+	if (omerta_replay_too_old(&burst->key->replay, counter))
+		return OMERTA_DROP_RX_REPLAY;
 
+	rec = &burst->rec[burst->n];
 	memset(rec, 0, sizeof(*rec));
 	rec->wire = wire;
 	rec->counter = counter;
-	rec->why = OMERTA_NO_DROP;
 	/* The burst needs the datagrams until it is opened. */
-	if (!n || burst->outer != d->skb) {
+	if (!burst->n || burst->outer != d->skb) {
 		rec->outer = skb_get(d->skb);
 		burst->outer = d->skb;
 	}
-	if (!n)
-		burst->layout = *l;
-	burst->last = *l;
-	burst->ended = l->wire_len < burst->layout.wire_len;
-}
-
-/* What becomes of a datagram that is no good data record: what it is dropped for. */
-static int no_record(struct omerta_tunnel *tun, const struct datagram *d,
-		     const u8 *p, u32 len)
-{
-	if (omerta_control_is(p, len))
-		return omerta_control_recv(tun, d->iif, &d->from, p, len);
-	if (len > OMERTA_MAGIC_LEN && !memcmp(p, OMERTA_MAGIC, OMERTA_MAGIC_LEN) &&
-	    p[OMERTA_MAGIC_LEN] >= OMERTA_TYPE_DATA &&
-	    p[OMERTA_MAGIC_LEN] < OMERTA_TYPE_DATA + OMERTA_CHUNK_CLASSES)
-		return OMERTA_DROP_RX_DROP_MALFORMED;
-	return OMERTA_DROP_RX_DROP_TYPE;
+	if (!burst->n)
+		burst->layout = l;
+	burst->last = l;
+	burst->ended = l.wire_len < burst->layout.wire_len;
+	burst->n++;
+	return OMERTA_DROP_NONE;
 }
 
 /*
- * Add a record to the burst that is open, or to a new one. Checks all that can
- * be without opening it; returns what to drop it for.
+ * Make each datagram of an skb contiguous, and private: a sender that may still write to a
+ * datagram could change it after its tag is checked. Returns the skb, or a copy with the skb
+ * freed, or NULL with nothing done.
  */
-static int receive_record(struct omerta_tunnel *tun,
-			  struct omerta_rx_burst **open,
-			  const struct datagram *d, const u8 *wire, u32 len)
-{
-	const struct omerta_hdr *hdr = (const void *)wire;
-	struct omerta_layout l;
-	u32 key_id;
-	u64 counter;
-	int why;
-
-	if (len < OMERTA_HDR_LEN || omerta_record_parse(&l, wire, len))
-		return no_record(tun, d, wire, len);
-	key_id = le32_to_cpu(hdr->key_id);
-	counter = le64_to_cpu(hdr->counter);
-	if (!may_follow(*open, d, &l, key_id)) {
-		if (*open)
-			close_burst(tun, *open);
-		*open = begin_burst(tun, d, key_id, &why);
-		if (!*open)
-			return why;
-	}
-	if (omerta_replay_too_old(&(*open)->key->replay, counter))
-		return OMERTA_DROP_RX_DROP_REPLAY;
-	add_record(*open, d, &l, wire, counter);
-	return OMERTA_NO_DROP;
-}
-
-/* Whether each datagram that an skb stands for is contiguous in memory. */
-static bool in_pieces(struct sk_buff *skb, u32 size)
-{
-	struct skb_seq_state st;
-	u32 done = 0, len;
-	const u8 *data;
-
-	skb_prepare_seq_read(skb, 0, skb->len, &st);
-	while ((len = skb_seq_read(done, &data, &st))) {
-		done += len;
-		if (done < skb->len && done % size) {
-			skb_abort_seq_read(&st);
-			return false;
-		}
-	}
-	return true;
-}
-
-/* The same datagrams, each contiguous and nobody else's. */
-static struct sk_buff *copy_pieces(const struct sk_buff *skb, u32 size)
+static struct sk_buff *make_contiguous(struct sk_buff *skb, u32 size)
 {
 	unsigned int n = DIV_ROUND_UP(skb->len, size), i;
-	u32 last = skb->len - (n - 1) * size;
+	u32 last = skb->len - (n - 1) * size, done = 0, len;
+	bool contiguous = !skb_has_shared_frag(skb);
+	struct skb_seq_state st;
 	struct omerta_buf buf;
 	struct sk_buff *copy;
+	const u8 *data;
 	void *mem;
 
-	mem = omerta_buf_new(&buf, 0, 0, n == 1 ? last : 0);
+	skb_prepare_seq_read(skb, 0, skb->len, &st);
+	while (contiguous && (len = skb_seq_read(done, &data, &st))) {
+		done += len;
+		contiguous = done == skb->len || done % size == 0;
+	}
+	if (contiguous)
+		return skb;
+	skb_abort_seq_read(&st);
+	mem = omerta_burst_alloc(0, &buf, 0, n == 1 ? last : 0);
 	if (!mem)
 		return NULL;
-	copy = omerta_buf_alloc(&buf, 0, n, size, last);
-	omerta_buf_free(mem, 0);
-	for (i = 0; copy && i < n; i++)
+	copy = omerta_buf_alloc_skb(&buf, 0, n, size, last);
+	omerta_burst_free(mem, 0);
+	if (!copy)
+		return NULL;
+	for (i = 0; i < n; i++)
 		WARN_ON_ONCE(skb_copy_bits(skb, i * size,
 					   omerta_buf_piece(&buf, i),
 					   i + 1 < n ? size : last));
+	copy->skb_iif = skb->skb_iif;
+	consume_skb(skb);
 	return copy;
 }
 
-/* Take apart datagrams that are contiguous each. */
-static void receive_pieces(struct omerta_tunnel *tun,
-			   struct omerta_rx_burst **open,
-			   const struct datagram *d, u32 size)
+/* Receive the datagrams of an skb. Returns the units of work, at least 1. */
+static unsigned int receive_skb(struct omerta_tunnel *tun,
+				struct omerta_rx_burst **cur_burst,
+				struct sk_buff *skb, bool more)
 {
+	u32 size, done = 0, len, n;
+	unsigned int datagrams = omerta_udp_datagrams(skb, &size);
+	enum omerta_drop reason;
 	struct skb_seq_state st;
-	u32 done = 0, len, n;
+	struct datagram d;
 	const u8 *data;
-	int why;
 
-	skb_prepare_seq_read(d->skb, 0, d->skb->len, &st);
+	/* Pieces of memory are stored by their addresses. */
+	BUILD_BUG_ON(IS_ENABLED(CONFIG_HIGHMEM));
+	/* Tags do not cover the addresses, so the UDP checksum has to be right. */
+	if (unlikely(!omerta_udp_csum_ok(tun, skb))) {
+		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_CHECKSUM, datagrams);
+		return datagrams;
+	}
+	if (unlikely(!skb->len)) {
+		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_TYPE, 1);
+		return 1;
+	}
+	omerta_udp_source(skb, &d.from, &d.dsfield);
+	d.max_records = min3(more ? OMERTA_RX_BURST_MAX : datagrams,
+			     (unsigned int)OMERTA_RX_BURST_MAX,
+			     (unsigned int)RECORDS_MAX);
+	d.skb = make_contiguous(skb, size);
+	if (!d.skb) {
+		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_NOMEM, datagrams);
+		return datagrams;
+	}
+	OMERTA_RX_CB(d.skb)->reason = OMERTA_DROP_NONE;
+	skb_prepare_seq_read(d.skb, 0, d.skb->len, &st);
 	while ((len = skb_seq_read(done, &data, &st))) {
 		for (; len; len -= n, data += n, done += n) {
 			n = min(len, size);
-			why = receive_record(tun, open, d, data, n);
-			if (likely(why == OMERTA_NO_DROP))
+			reason = receive_record(tun, cur_burst, &d, data, n);
+			if (likely(!reason))
 				continue;
-			omerta_drop(tun->drops, NULL, why);
-			*omerta_rx_why(d->skb) = why;
+			omerta_drop(tun->drops, NULL, reason, 1);
+			OMERTA_RX_CB(d.skb)->reason = reason;
 		}
 	}
-}
-
-/* The datagrams that an skb stands for; returns how much work they are, at least 1. */
-static unsigned int receive(struct omerta_tunnel *tun,
-			    struct omerta_rx_burst **open, struct sk_buff *skb,
-			    bool more)
-{
-	u32 size = omerta_udp_size(skb);
-	unsigned int n = omerta_udp_datagrams(skb);
-	struct datagram d = {
-		.skb = skb,
-		.iif = skb->skb_iif,
-		.dsfield = omerta_udp_dsfield(skb),
-		.room = min_t(u32, more ? OMERTA_RX_BURST_MAX : n,
-			      min_t(u32, OMERTA_RX_BURST_MAX, ROOM_MAX)),
-	};
-
-	/* Pieces of memory are remembered by their addresses. */
-	BUILD_BUG_ON(IS_ENABLED(CONFIG_HIGHMEM));
-	/* Tags do not cover where it came from. */
-	if (unlikely(!omerta_udp_intact(tun, skb))) {
-		omerta_drop_many(tun->drops, skb, OMERTA_DROP_RX_DROP_CHECKSUM, n);
-		return n;
-	}
-	if (unlikely(!skb->len)) {
-		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_DROP_TYPE);
-		return 1;
-	}
-	omerta_udp_source(skb, &d.from);
-	/* What its sender may still write to could change after its tag is seen. */
-	if (skb_has_shared_frag(skb) || !in_pieces(skb, size)) {
-		d.skb = copy_pieces(skb, size);
-		if (!d.skb) {
-			omerta_drop_many(tun->drops, skb,
-					 OMERTA_DROP_RX_DROP_NOMEM, n);
-			return n;
-		}
-		consume_skb(skb);
-	}
-	*omerta_rx_why(d.skb) = OMERTA_NO_DROP;
-	receive_pieces(tun, open, &d, size);
-	n = max(n, d.skb->len / UNIT_BYTES);
+	n = max(datagrams, d.skb->len / UNIT_BYTES);
 	omerta_rx_free_outer(d.skb);
 	return n;
 }
 
-/* Return true if what came, @units of work, should be opened before more is taken. */
-static bool enough(const struct omerta_tunnel *tun,
-		   const struct omerta_rx_burst *open, unsigned int units,
-		   unsigned int budget)
-{
-	/* What is dropped is nobody else's work. */
-	bool useless = !tun->rx_jobs.n && (!open || !open->n);
-
-	return units >= budget * (useless ? 1 : omerta_tunnel_shares(tun)) ||
-	       tun->rx_inflight >= INFLIGHT_MAX ||
-	       omerta_tunnel_enough(tun, &tun->rx_jobs);
-}
-
 /**
- * omerta_rx_poll() - take what came in on the sockets and from other CPUs; see
- * what has left, and what could not
+ * omerta_rx_poll() - NAPI's poll function
  * @napi: the device's
- * @budget: how much to do at most: datagrams to open, of which one of some KiB counts as
- *	    several, and as many packets to hand to the stack besides, fewer if those take it
- *	    long
+ * @budget: most work: datagrams to open, of which one of several KiB counts as several
+ *	    units, and as many packets to deliver besides; fewer if they take long
  *
- * Only what is opened here counts. A burst is opened whole, so the first bound may be passed
- * by one.
+ * Takes datagrams from the sockets and opened bursts from other CPUs, reports completed
+ * datagrams to the transmit queue, and sends ICMP errors for rejected packets.
  *
- * Return: how much was done, @budget to be called again.
+ * Only datagrams that are opened here count. A burst is opened as a whole, so the first
+ * limit may be exceeded by one.
+ *
+ * Return: work done; @budget to be called again.
  */
 int omerta_rx_poll(struct napi_struct *napi, int budget)
 {
 	struct omerta_tunnel *tun = container_of(napi, struct omerta_tunnel,
 						 napi);
+	unsigned int shares = omerta_pool_shares(&tun->pool), limit;
 	int opened = 0, delivered, units = 0, n;
-	struct omerta_rx_burst *open = NULL;
+	struct omerta_rx_burst *burst = NULL;
 	struct sk_buff *skb;
-	bool rejects, long_one;
+	bool rejects, is_long;
 	u64 until = 0;
 
 	omerta_txq_poll(tun);
 	rcu_read_lock();
-	rejects = omerta_tx_tell(tun);
+	rejects = omerta_reject_send(tun);
 	omerta_rx_take_done(tun);
 	delivered = omerta_rx_deliver(tun, budget, &until);
 	/*
-	 * If too many wait, some are with other CPUs: open_done() has us called
-	 * again, and meanwhile the socket's buffer is the limit.
+	 * If too many bursts are in flight, other CPUs have some of them: open_done()
+	 * schedules NAPI, and meanwhile datagrams wait in the socket's buffer.
 	 */
 	while (opened < budget && delivered < budget &&
 	       tun->rx_inflight < INFLIGHT_MAX) {
@@ -481,28 +396,32 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 		skb = omerta_udp_recv(tun);
 		if (!skb)
 			break;
-		n = receive(tun, &open, skb, omerta_udp_more(tun));
+		n = receive_skb(tun, &burst, skb, omerta_udp_has_more(tun));
 		units += n;
-		/* A long one takes all lanes by itself, and may be all that there is time for. */
-		long_one = n >= LOOK_UNITS &&
-			   units >= LOOK_UNITS * omerta_tunnel_shares(tun);
-		if (long_one && open) {
-			close_burst(tun, open);
-			open = NULL;
+		/* A long datagram fills all lanes by itself, and may take all the time. */
+		is_long = n >= CHECK_UNITS && units >= CHECK_UNITS * shares;
+		if (is_long && burst) {
+			close_burst(tun, burst);
+			burst = NULL;
 		}
-		if (long_one || enough(tun, open, units, budget - opened)) {
-			/* To open so much may take long. */
-			if (units >= LOOK_UNITS)
-				omerta_rx_time_left(&until);
-			opened += open_jobs(tun, units);
-			units = 0;
-			omerta_rx_take_done(tun);
-			delivered += omerta_rx_deliver(tun, budget - delivered, &until);
-		}
+		/* Dropped datagrams cannot be shared with other CPUs: count them in full. */
+		limit = budget - opened;
+		if (tun->rx_jobs.n || (burst && burst->n))
+			limit *= shares;
+		if (!is_long && units < limit && tun->rx_inflight < INFLIGHT_MAX &&
+		    !omerta_pool_is_enough(&tun->pool, &tun->rx_jobs))
+			continue;
+		/* Opening so much may take long. */
+		if (units >= CHECK_UNITS)
+			omerta_rx_time_left(&until);
+		opened += open_bursts(tun, units);
+		units = 0;
+		omerta_rx_take_done(tun);
+		delivered += omerta_rx_deliver(tun, budget - delivered, &until);
 	}
-	if (open)
-		close_burst(tun, open);
-	opened += open_jobs(tun, units);
+	if (burst)
+		close_burst(tun, burst);
+	opened += open_bursts(tun, units);
 	omerta_rx_take_done(tun);
 	if (delivered < budget)
 		delivered += omerta_rx_deliver(tun, budget - delivered, &until);

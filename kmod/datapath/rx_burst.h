@@ -3,24 +3,25 @@
 #define _OMERTA_RX_BURST_H
 
 #include "datapath/buf.h"
+#include "datapath/tunnel.h"
 #include "peer/peer.h"
 #include "wire/record.h"
 
-/* As many as a burst is sent with. */
+/* Most records in a burst, as many as one is sent with. */
 #define OMERTA_RX_BURST_MAX	64
 
 /**
- * struct omerta_rx_record - a record on its way in
- * @wire: the UDP payload
+ * struct omerta_rx_record - a received record
+ * @wire: UDP payload
  * @counter: its counter
- * @outer: the datagram, if it is the first of its in the burst; owned
- * @at: the plaintext; of a packet that continues the one before, its payload
- * @len: bytes of @at that are of use
- * @packets: how many there are in it
- * @why: drop reason, -1 for none
- * @flags: TCP's flags of a packet that is part of a super-packet
- * @joined: its packet continues the one before
- * @fixed_id: that packet has the IPv4 id of the one before
+ * @outer: reference to the datagram; set only in its first record of the burst
+ * @at: plaintext; payload only if the packet is @merged
+ * @len: bytes of @at
+ * @packets: number of packets in the plaintext
+ * @reason: why it is dropped
+ * @flags: TCP flags of a @merged packet
+ * @merged: the packet continues the packet of the record before
+ * @fixed_id: a @merged packet has the same IPv4 id as the packet before
  */
 struct omerta_rx_record {
 	const u8 *wire;
@@ -29,36 +30,37 @@ struct omerta_rx_record {
 	u8 *at;
 	u32 len;
 	int packets;
-	int why;
+	enum omerta_drop reason;
 	u8 flags;
-	bool joined;
+	bool merged;
 	bool fixed_id;
 };
 
 /**
- * struct omerta_rx_burst - records on their way in
- * @job: for the opening; items are records, or the chunks of one from @first on
+ * struct omerta_rx_burst - received records of one key
+ * @job: opens the burst; its items are records, or the chunks of a lone record from
+ *	 @first_chunk on
  * @list: member of the peer's fifo; NAPI only
- * @done: member of the device's list of what is opened
+ * @done: member of the device's list of opened bursts
  * @peer: the peer; a reference
  * @key: the key; a reference
- * @from: where they came from
+ * @from: source of the records
  * @dsfield: DSCP and ECN of the outer headers
- * @outer: the datagram that the newest record came in
+ * @outer: datagram of the latest record
  * @inner: owns the memory of @buf
- * @buf: gets the plaintexts
- * @layout: of all records but the last
- * @last: of the last
- * @merge: TCP's packets may become super-packets
- * @first: of the chunks of the only record, those before it are open already
- * @bad: a chunk of the only record is not authentic
- * @opened: all chunks are through
- * @committed: the records are judged
- * @next: the first record that is not delivered
- * @left: packets of it that are not, if others are
- * @packet: the latest of those
- * @ended: no record may follow
- * @room: for how many records there is room
+ * @buf: holds the plaintexts
+ * @layout: layout of all records but the last
+ * @last: layout of the last record
+ * @merge: merge TCP packets
+ * @bad: a chunk of a lone record is not authentic
+ * @opened: every record is opened
+ * @committed: every record has passed the replay window or has a reason
+ * @ended: no record may be added
+ * @first_chunk: chunks of a lone record that were opened by NAPI
+ * @next: first record that is not delivered
+ * @left: packets of it that are not delivered, if others are
+ * @packet: the latest of those that are
+ * @max_records: allocated length of @rec
  * @n: number of records
  * @rec: the records
  */
@@ -76,53 +78,46 @@ struct omerta_rx_burst {
 	struct omerta_layout layout;
 	struct omerta_layout last;
 	bool merge;
-	unsigned int first;
 	bool bad;
 	bool opened;
 	bool committed;
 	bool ended;
+	unsigned int first_chunk;
 	unsigned int next;
 	int left;
 	struct omerta_inner packet;
-	unsigned int room;
+	unsigned int max_records;
 	unsigned int n;
 	struct omerta_rx_record rec[];
 };
 
-static inline const struct omerta_layout *
-omerta_rx_layout(const struct omerta_rx_burst *burst, unsigned int i)
-{
-	return i + 1 < burst->n ? &burst->layout : &burst->last;
-}
+/**
+ * struct omerta_rx_cb - skb->cb of a datagram; NAPI only
+ * @reason: why one of its records was dropped
+ */
+struct omerta_rx_cb {
+	enum omerta_drop reason;
+};
 
-/* The reason for which one of an outer packet's records was dropped, if any; NAPI only. */
-static inline int *omerta_rx_why(struct sk_buff *outer)
-{
-	return (int *)outer->cb;
-}
+#define OMERTA_RX_CB(skb)	((struct omerta_rx_cb *)(skb)->cb)
 
-/* Free an outer packet, as dropped if a record of it was: drop monitors see that. */
-static inline void omerta_rx_free_outer(struct sk_buff *outer)
-{
-	int why = *omerta_rx_why(outer);
+/* Layout of record @i. */
+#define OMERTA_RX_LAYOUT(burst, i) \
+	((i) + 1 < (burst)->n ? &(burst)->layout : &(burst)->last)
 
-	if (likely(why == OMERTA_NO_DROP))
-		consume_skb(outer);
-	else
-		omerta_drop_free(outer, why);
-}
+bool omerta_rx_open_chunks(const struct omerta_rx_burst *burst,
+			   unsigned int number, unsigned int i, unsigned int end);
+void omerta_rx_open_records(struct omerta_rx_burst *burst, unsigned int i,
+			    unsigned int end);
+void omerta_rx_check(struct omerta_rx_burst *burst, unsigned int i, bool authentic);
 
+void omerta_rx_free_outer(struct sk_buff *outer);
 void omerta_rx_release(struct omerta_rx_burst *burst);
 void omerta_rx_opened(struct omerta_rx_burst *burst);
 void omerta_rx_take_done(struct omerta_tunnel *tun);
 s64 omerta_rx_time_left(u64 *until);
 int omerta_rx_deliver(struct omerta_tunnel *tun, int budget, u64 *until);
-bool omerta_rx_open_chunks(const struct omerta_rx_burst *burst,
-			   unsigned int number, unsigned int i, unsigned int end);
-void omerta_rx_open(struct omerta_rx_burst *burst, unsigned int i,
-		    unsigned int end);
-void omerta_rx_check(struct omerta_rx_record *rec,
-		     const struct omerta_layout *l);
+
 int omerta_rx_deliver_burst(struct omerta_rx_burst *burst, int budget);
 
 #endif /* _OMERTA_RX_BURST_H */

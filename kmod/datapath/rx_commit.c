@@ -1,26 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commit: what authentic records do, and whose turn it is. Records of a peer are
- * committed and delivered in the order of their arrival, whichever CPU opens them.
+ * Commit opened records, and schedule the delivery of bursts. The records of a peer are
+ * committed and delivered in the order of their arrival, whichever CPU opened them.
  */
-#include "compat/compat.h"
-#include "peer/peer.h"
-#include "datapath/rx.h"
 #include "datapath/rx_burst.h"
+
+#include "compat/compat.h"
+#include "datapath/rx.h"
 #include "datapath/tx.h"
 
-/* A host that accepted data answers within this time, if by nothing else. */
+/* A host that has accepted data answers within this time, with a keepalive if need be. */
 #define ANSWER_TIME	(10 * HZ)
-/* Packets to the stack between two looks at the clock, as it may send answers to them. */
-#define LOOK_PACKETS	4
-/* How long a run of NAPI goes on after the first look, in ns */
+/* Packets to the stack between two checks of the time, as it may send answers to them. */
+#define CHECK_PACKETS	4
+/* A run of NAPI ends this long after the first check, in ns. */
 #define RUN_TIME	(100 * NSEC_PER_USEC)
-/* To commit so many records is as much work as a packet to the stack. */
+/* Records whose commit is as much work as a packet to the stack. */
 #define COMMITS		8
 
 /**
- * omerta_rx_release() - give up all that a burst refers to
- * @burst: the burst; nobody works on it any more
+ * omerta_rx_free_outer() - free a datagram
+ * @outer: the datagram. If a record of it was dropped, drop monitors see it as dropped.
+ *
+ * Context: the device's NAPI, or nothing is received any more.
+ */
+void omerta_rx_free_outer(struct sk_buff *outer)
+{
+	enum omerta_drop reason = OMERTA_RX_CB(outer)->reason;
+
+	if (likely(!reason))
+		consume_skb(outer);
+	else
+		omerta_drop_free(outer, reason);
+}
+
+/**
+ * omerta_rx_release() - put all references that a burst holds
+ * @burst: the burst; no CPU works on it any more
  *
  * Context: the device's NAPI, or nothing is received any more.
  */
@@ -37,77 +53,43 @@ void omerta_rx_release(struct omerta_rx_burst *burst)
 	burst->peer = NULL;
 }
 
-/* Note a fresh record with its peer, whatever it carries. */
-static void note_record(struct omerta_rx_burst *burst, u32 plain_len,
-			bool activated)
-{
-	struct omerta_peer *peer = burst->peer;
-
-	if (unlikely(activated))
-		omerta_tx_flush(peer);
-	if (plain_len && !READ_ONCE(peer->answer_at)) {
-		WRITE_ONCE(peer->answer_at, (jiffies + ANSWER_TIME) | 1);
-		omerta_peer_due(peer, jiffies + ANSWER_TIME);
-	}
-}
-
-/* Judge an opened record: sets what it is dropped for, if so. */
+/* Accept an opened record, or set the reason to drop it. */
 static enum omerta_fresh commit_record(struct omerta_rx_burst *burst,
 				       unsigned int i)
 {
-	const struct omerta_layout *l = omerta_rx_layout(burst, i);
+	const struct omerta_layout *l = OMERTA_RX_LAYOUT(burst, i);
 	struct omerta_rx_record *rec = &burst->rec[i];
+	struct omerta_peer *peer = burst->peer;
 	enum omerta_fresh fresh;
 	bool activated;
 
-	if (unlikely(rec->why == OMERTA_DROP_RX_DROP_AUTH)) {
+	if (unlikely(rec->reason == OMERTA_DROP_RX_AUTH)) {
 		omerta_key_auth_failed(burst->key);
 		return OMERTA_FRESH_NOT;
 	}
-	if (unlikely(READ_ONCE(burst->peer->dead) ||
-		     !omerta_key_opens(burst->key))) {
-		rec->why = OMERTA_DROP_RX_DROP_KEY_EXPIRED;
+	if (unlikely(READ_ONCE(peer->dead) || !omerta_key_can_open(burst->key))) {
+		rec->reason = OMERTA_DROP_RX_KEY_EXPIRED;
 		return OMERTA_FRESH_NOT;
 	}
 	fresh = omerta_key_commit(burst->key, rec->counter, l->wire_len,
 				  &activated);
 	if (unlikely(fresh == OMERTA_FRESH_NOT)) {
-		rec->why = OMERTA_DROP_RX_DROP_REPLAY;
+		rec->reason = OMERTA_DROP_RX_REPLAY;
 		return OMERTA_FRESH_NOT;
 	}
-	note_record(burst, l->plain_len, activated);
+	if (unlikely(activated))
+		omerta_tx_flush(peer);
+	if (l->plain_len && !READ_ONCE(peer->answer_at)) {
+		WRITE_ONCE(peer->answer_at, (jiffies + ANSWER_TIME) | 1);
+		omerta_peer_due(peer, jiffies + ANSWER_TIME);
+	}
 	return fresh;
 }
 
-/* Note the fresh records of a burst with their peer. */
-static void note_burst(struct omerta_rx_burst *burst, u32 records, u32 bytes,
-		       bool newest)
+/* Commit the records of a burst. Returns the work in packets to the stack. */
+static int commit_burst(struct omerta_rx_burst *burst)
 {
 	struct omerta_peer *peer = burst->peer;
-
-	omerta_peer_stats_rx(peer->stats, 0, 0, records, bytes);
-	WRITE_ONCE(peer->rx_last, ktime_get_coarse_boottime_ns());
-	omerta_peer_heard(peer);
-	if (newest)
-		omerta_peer_move(peer, &burst->from);
-}
-
-/* The only record of a burst is through. */
-static void finish_single(struct omerta_rx_burst *burst)
-{
-	struct omerta_rx_record *rec = &burst->rec[0];
-
-	rec->at = burst->buf.block[0];
-	if (burst->bad)
-		rec->why = OMERTA_DROP_RX_DROP_AUTH;
-	else
-		omerta_rx_check(rec, &burst->last);
-}
-
-/* Judge the opened records of a burst. Returns how much work that was. */
-static int commit(struct omerta_rx_burst *burst)
-{
-	struct omerta_tunnel *tun = burst->peer->tun;
 	struct sk_buff *outer = NULL;
 	u32 records = 0, bytes = 0;
 	bool newest = false;
@@ -115,7 +97,7 @@ static int commit(struct omerta_rx_burst *burst)
 
 	burst->committed = true;
 	if (burst->n == 1)
-		finish_single(burst);
+		omerta_rx_check(burst, 0, !burst->bad);
 	for (i = 0; i < burst->n; i++) {
 		struct omerta_rx_record *rec = &burst->rec[i];
 		enum omerta_fresh fresh = commit_record(burst, i);
@@ -124,21 +106,31 @@ static int commit(struct omerta_rx_burst *burst)
 			outer = rec->outer;
 		if (fresh != OMERTA_FRESH_NOT) {
 			records++;
-			bytes += omerta_rx_layout(burst, i)->wire_len;
+			bytes += OMERTA_RX_LAYOUT(burst, i)->wire_len;
 			newest |= fresh == OMERTA_FRESH_NEWEST;
 		}
-		if (unlikely(rec->why != OMERTA_NO_DROP)) {
-			omerta_drop(tun->drops, NULL, rec->why);
-			*omerta_rx_why(outer) = rec->why;
+		if (unlikely(rec->reason)) {
+			omerta_drop(peer->tun->drops, NULL, rec->reason, 1);
+			OMERTA_RX_CB(outer)->reason = rec->reason;
 		}
 	}
-	if (records)
-		note_burst(burst, records, bytes, newest);
+	if (records) {
+		omerta_peer_stats_rx(peer->stats, 0, 0, records, bytes);
+		WRITE_ONCE(peer->rx_last, ktime_get_coarse_boottime_ns());
+		if (READ_ONCE(peer->waiting_since)) {
+			/* Pairs with the barrier in run_contact(), which xchg() implies. */
+			xchg(&peer->waiting_since, 0);
+			if (unlikely(READ_ONCE(peer->silent_since)))
+				omerta_peer_due(peer, jiffies);
+		}
+		if (newest)
+			omerta_peer_set_endpoint(peer, &burst->from, true);
+	}
 	return burst->n / COMMITS;
 }
 
-/* It is a peer's turn if the burst at its fifo's head is open. */
-static void see_head(struct omerta_tunnel *tun, struct omerta_peer *peer)
+/* A peer gets a turn while the burst at the head of its fifo is open. */
+static void update_turn(struct omerta_tunnel *tun, struct omerta_peer *peer)
 {
 	struct omerta_rx_burst *burst;
 
@@ -150,7 +142,7 @@ static void see_head(struct omerta_tunnel *tun, struct omerta_peer *peer)
 }
 
 /**
- * omerta_rx_opened() - note that all of a burst is open
+ * omerta_rx_opened() - note that every record of a burst is opened
  * @burst: the burst, in its peer's fifo
  *
  * Context: the device's NAPI, inside an RCU read-side section.
@@ -159,11 +151,11 @@ void omerta_rx_opened(struct omerta_rx_burst *burst)
 {
 	burst->opened = true;
 	if (list_empty(&burst->peer->rx_ready))
-		see_head(burst->peer->tun, burst->peer);
+		update_turn(burst->peer->tun, burst->peer);
 }
 
 /**
- * omerta_rx_take_done() - take back what other CPUs have opened
+ * omerta_rx_take_done() - take the bursts that other CPUs have opened
  * @tun: the device
  *
  * Context: as omerta_rx_opened().
@@ -181,19 +173,23 @@ void omerta_rx_take_done(struct omerta_tunnel *tun)
 		omerta_rx_opened(burst);
 }
 
-/* A burst is through. The peer stays to the end of the RCU section. */
+/* Finish a burst that is delivered. The peer stays until the end of the RCU section. */
 static void end_burst(struct omerta_tunnel *tun, struct omerta_rx_burst *burst)
 {
 	struct omerta_peer *peer = burst->peer;
 
 	list_del(&burst->list);
 	tun->rx_inflight--;
-	see_head(tun, peer);
-	/* A worker that never came to it may refer to it for long. */
+	update_turn(tun, peer);
+	/*
+	 * A worker that never runs may hold its reference for a long time: release the
+	 * burst's resources now.
+	 */
 	omerta_rx_release(burst);
 	omerta_job_put(&burst->job);
 }
 
+/* The burst whose turn it is, or NULL. */
 static struct omerta_rx_burst *next_burst(struct omerta_tunnel *tun)
 {
 	struct omerta_peer *peer;
@@ -205,10 +201,10 @@ static struct omerta_rx_burst *next_burst(struct omerta_tunnel *tun)
 }
 
 /**
- * omerta_rx_time_left() - how long a run of NAPI may go on
- * @until: when it is to end; 0 before the first call, from which on its time runs
+ * omerta_rx_time_left() - how long a run of NAPI may still take
+ * @until: end of the run; 0 before the first call, which sets it
  *
- * Return: ns; 0 or less if it is to end.
+ * Return: ns; 0 or less if the run should end.
  */
 s64 omerta_rx_time_left(u64 *until)
 {
@@ -220,76 +216,69 @@ s64 omerta_rx_time_left(u64 *until)
 }
 
 /**
- * omerta_rx_deliver() - commit what is open, and hand its packets to the stack
+ * omerta_rx_deliver() - commit opened bursts, and deliver their packets to the stack
  * @tun: the device
- * @budget: about how many packets at most; more than 0
+ * @budget: most packets, approximately; more than 0
  * @until: see omerta_rx_time_left()
  *
- * Peers take turns. What is left of a burst is for the next time.
+ * Peers take turns. The rest of a burst is left to the next call.
  *
  * Context: the device's NAPI, inside an RCU read-side section.
- * Return: how much was done; less than @budget if nothing is left.
+ * Return: work done, in packets; less than @budget if nothing is left.
  */
 int omerta_rx_deliver(struct omerta_tunnel *tun, int budget, u64 *until)
 {
 	struct omerta_rx_burst *burst;
-	int work = 0, look = LOOK_PACKETS;
+	int work = 0, check = CHECK_PACKETS;
 
 	if (*until && omerta_rx_time_left(until) <= 0)
 		return budget;
 	while (work < budget && (burst = next_burst(tun))) {
 		if (!burst->committed)
-			work += commit(burst);
+			work += commit_burst(burst);
 		do {
-			work += omerta_rx_deliver_burst(burst, min(budget, look) - work);
-			if (work < look)
+			work += omerta_rx_deliver_burst(burst, min(budget, check) - work);
+			if (work < check)
 				continue;
-			look = work + LOOK_PACKETS;
+			check = work + CHECK_PACKETS;
 			if (omerta_rx_time_left(until) <= 0)
 				work = max(work, budget);
 		} while (burst->next < burst->n && work < budget);
 		if (burst->next == burst->n)
 			end_burst(tun, burst);
 		else
-			see_head(tun, burst->peer);
+			update_turn(tun, burst->peer);
 	}
 	return work;
 }
 
-/* Count what is left of a burst as dropped. */
-static void drop_left(struct omerta_tunnel *tun, struct omerta_rx_burst *burst)
-{
-	struct sk_buff *outer = NULL;
-	unsigned int i, n = 0;
-
-	for (i = 0; i < burst->n; i++) {
-		struct omerta_rx_record *rec = &burst->rec[i];
-
-		if (rec->outer)
-			outer = rec->outer;
-		/* Others have been counted. */
-		if (i < burst->next || (burst->committed && rec->why != OMERTA_NO_DROP))
-			continue;
-		*omerta_rx_why(outer) = OMERTA_DROP_RX_DROP_DOWN;
-		n++;
-	}
-	omerta_drop_many(tun->drops, NULL, OMERTA_DROP_RX_DROP_DOWN, n);
-}
-
 /**
- * omerta_rx_purge() - drop what has been opened but not delivered
- * @tun: the device; its NAPI is disabled, its workers are idle
+ * omerta_rx_purge() - drop bursts that are opened but not delivered
+ * @tun: the device; its NAPI is disabled, and its workers are idle
  *
  * Context: process context.
  */
 void omerta_rx_purge(struct omerta_tunnel *tun)
 {
 	struct omerta_rx_burst *burst;
+	struct sk_buff *outer = NULL;
+	unsigned int i, n;
 
 	rcu_read_lock();
 	omerta_rx_take_done(tun);
 	while ((burst = next_burst(tun))) {
-		drop_left(tun, burst);
+		for (i = 0, n = 0; i < burst->n; i++) {
+			struct omerta_rx_record *rec = &burst->rec[i];
+
+			if (rec->outer)
+				outer = rec->outer;
+			/* Those that were delivered or dropped have been counted. */
+			if (i < burst->next || (burst->committed && rec->reason))
+				continue;
+			OMERTA_RX_CB(outer)->reason = OMERTA_DROP_RX_DOWN;
+			n++;
+		}
+		omerta_drop(tun->drops, NULL, OMERTA_DROP_RX_DOWN, n);
 		end_burst(tun, burst);
 	}
 	rcu_read_unlock();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Handing the packets of a burst to the stack.
+ * Deliver the packets of a burst to the stack.
  */
+#include "datapath/rx_burst.h"
+
 #include <linux/if_ether.h>
 #include <linux/tcp.h>
 #include <net/inet_ecn.h>
@@ -12,40 +14,43 @@
 
 #include "compat/compat.h"
 #include "datapath/merge.h"
-#include "datapath/rx_burst.h"
 
-/* Packets that are copied rather than referred to. */
+/* Longest packet that is copied in any case. */
 #define COPY_MAX	2048U
-/* The linear part of the others. */
+/* Bytes pulled into the linear area of other packets. */
 #define LINEAR_LEN	128U
-/* Longer ones are never copied: so much memory in one piece is not always to be had. */
+/*
+ * Longest packet that is ever copied: longer contiguous memory is not always available.
+ */
 #define COPY_LONGEST	16384U
 
-/* Hand packets to the stack. */
-static void deliver(struct omerta_rx_burst *burst, struct sk_buff *skb,
-		    u32 packets, u32 bytes)
+/* Deliver a packet or super-packet. */
+static void deliver_skb(struct omerta_rx_burst *burst, struct sk_buff *skb,
+			u32 packets, u32 bytes)
 {
 	struct omerta_peer *peer = burst->peer;
 	struct omerta_tunnel *tun = peer->tun;
 	u8 inner;
+	bool v6;
 
-	/* There is no link-layer header, which readers find by being told so. */
+	/* No link-layer header: let mac_header equal network_header, as packet sockets expect. */
 	skb_reset_mac_header(skb);
 	skb_reset_network_header(skb);
 	skb->dev = tun->dev;
 	skb->protocol = ip_tunnel_parse_protocol(skb);
-	if (unlikely(!omerta_peer_owns_src(peer, skb))) {
-		omerta_drop_many(tun->drops, skb, OMERTA_DROP_RX_DROP_SOURCE,
-				 packets);
+	v6 = skb->protocol == htons(ETH_P_IPV6);
+	if (unlikely(omerta_peer_by_addr(&tun->peers, v6,
+					 v6 ? (void *)&ipv6_hdr(skb)->saddr :
+					      (void *)&ip_hdr(skb)->saddr) != peer)) {
+		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_SOURCE, packets);
 		return;
 	}
 	inner = ip_tunnel_get_dsfield(ip_hdr(skb), skb);
 	if (unlikely(INET_ECN_decapsulate(skb, burst->dsfield, inner) > 1)) {
-		omerta_drop_many(tun->drops, skb, OMERTA_DROP_RX_DROP_ECN,
-				 packets);
+		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_ECN, packets);
 		return;
 	}
-	/* Authentic means unchanged, whatever checksums there are inside. */
+	/* Authentic means unchanged, so the inner checksums need no check. */
 	if (skb->ip_summed != CHECKSUM_PARTIAL) {
 		skb->ip_summed = CHECKSUM_UNNECESSARY;
 		skb->csum_level = ~0;
@@ -55,55 +60,47 @@ static void deliver(struct omerta_rx_burst *burst, struct sk_buff *skb,
 	napi_gro_receive(&tun->napi, skb);
 }
 
-/* Drop @n packets of the burst, the first of them of record @i. */
-static void no_memory(const struct omerta_rx_burst *burst, unsigned int i,
-		      unsigned int n)
+/* Drop @n packets of the burst, the first of them in record @i, for lack of memory. */
+static void drop_nomem(const struct omerta_rx_burst *burst, unsigned int i,
+		       unsigned int n)
 {
-	omerta_drop_many(burst->peer->tun->drops, NULL,
-			 OMERTA_DROP_RX_DROP_NOMEM, n);
+	omerta_drop(burst->peer->tun->drops, NULL, OMERTA_DROP_RX_NOMEM, n);
 	while (!burst->rec[i].outer)
 		i--;
-	*omerta_rx_why(burst->rec[i].outer) = OMERTA_DROP_RX_DROP_NOMEM;
-}
-
-static struct sk_buff *copy_packet(const u8 *data, u32 len)
-{
-	struct sk_buff *skb = omerta_buf_alloc_up(len);
-
-	if (skb)
-		memcpy(skb->data, data, len);
-	return skb;
+	OMERTA_RX_CB(burst->rec[i].outer)->reason = OMERTA_DROP_RX_NOMEM;
 }
 
 /*
- * Return true if a packet should refer to its content. It may wait in a socket for long,
- * charged with all that it keeps from being freed.
+ * A packet refers to its content rather than copies it if that is worth it. The packet may
+ * wait in a socket for a long time, charged for all memory that it pins.
  */
-static bool worth_keeping(u32 len, u32 kept)
-{
-	return len >= min(kept / 2, COPY_LONGEST);
-}
+#define IS_WORTH_PINNING(len, pinned)	((len) >= min((pinned) / 2, COPY_LONGEST))
 
-static struct sk_buff *make_packet(struct omerta_rx_burst *burst,
-				   const u8 *data, u32 len)
+/* Make an skb of a packet. A packet of a batch may share its memory with others. */
+static struct sk_buff *make_packet(struct omerta_rx_burst *burst, const u8 *data,
+				   u32 len, bool batch)
 {
 	struct sk_buff *skb = burst->inner;
+	u32 linear = len;
 
-	/* It is the only one; there may be padding behind it. */
-	if (!skb_is_nonlinear(skb)) {
+	/* The only packet of the burst has the buffer to itself. Padding may follow it. */
+	if (!batch && !skb_is_nonlinear(skb)) {
 		burst->inner = NULL;
 		skb_trim(skb, len);
 		return skb;
 	}
-	if (len <= COPY_MAX || !worth_keeping(len, omerta_buf_kept(data)))
-		return copy_packet(data, len);
-	skb = copy_packet(data, LINEAR_LEN);
-	if (skb)
-		omerta_buf_refer(skb, data + LINEAR_LEN, len - LINEAR_LEN);
+	if (!batch && len > COPY_MAX && IS_WORTH_PINNING(len, omerta_buf_pinned(data)))
+		linear = LINEAR_LEN;
+	skb = omerta_buf_alloc_linear(linear);
+	if (!skb)
+		return NULL;
+	memcpy(skb->data, data, linear);
+	if (linear < len)
+		omerta_buf_add_frag(skb, data + linear, len - linear);
 	return skb;
 }
 
-/* Packets of record @i, but no more than @budget; returns their number. */
+/* Deliver packets of record @i, at most @budget. Returns their number. */
 static int deliver_record(struct omerta_rx_burst *burst, unsigned int i, int budget)
 {
 	const struct omerta_rx_record *rec = &burst->rec[i];
@@ -115,40 +112,27 @@ static int deliver_record(struct omerta_rx_burst *burst, unsigned int i, int bud
 		*in = (struct omerta_inner) {};
 	}
 	for (n = 0; burst->left && n < budget; n++, burst->left--) {
+		bool batch = omerta_record_next(rec->at, in);
 		struct sk_buff *skb;
 
-		if (omerta_record_next(rec->at, in))
-			skb = copy_packet(rec->at + in->off, in->len);
-		else
-			skb = make_packet(burst, rec->at, in->len);
+		skb = make_packet(burst, rec->at + in->off, in->len, batch);
 		if (skb)
-			deliver(burst, skb, 1, in->len);
+			deliver_skb(burst, skb, 1, in->len);
 		else
-			no_memory(burst, i, 1);
+			drop_nomem(burst, i, 1);
 	}
 	return n;
 }
 
-static void set_gso(struct sk_buff *skb, const struct omerta_merge *m,
-		    unsigned int n)
+/* Turn a packet with a transport header into a super-packet of @n packets. */
+static void set_offload(struct sk_buff *skb, const struct omerta_merge *m,
+			u32 payload, unsigned int n)
 {
-	bool v4 = ip_hdr(skb)->version == 4;
-
-	skb_shinfo(skb)->gso_type = v4 ? SKB_GSO_TCPV4 : SKB_GSO_TCPV6;
-	if (v4 && m->fixed_id)
-		skb_shinfo(skb)->gso_type |= SKB_GSO_TCP_FIXEDID;
-	skb_shinfo(skb)->gso_size = m->mss;
-	skb_shinfo(skb)->gso_segs = n;
-}
-
-/* Whoever sends it on sums it up. */
-static void leave_checksum(struct sk_buff *skb, const struct omerta_merge *m,
-			   u32 len)
-{
+	u32 len = m->hdr_len - m->tcp + payload;
 	bool v4 = ip_hdr(skb)->version == 4;
 	struct tcphdr *th = tcp_hdr(skb);
 
-	len += m->hdr_len - m->tcp;
+	/* If the packet is forwarded, the sender completes the checksum. */
 	th->check = v4 ? ~tcp_v4_check(len, ip_hdr(skb)->saddr,
 				       ip_hdr(skb)->daddr, 0) :
 			 ~tcp_v6_check(len, &ipv6_hdr(skb)->saddr,
@@ -156,11 +140,18 @@ static void leave_checksum(struct sk_buff *skb, const struct omerta_merge *m,
 	skb->csum_start = skb_transport_header(skb) - skb->head;
 	skb->csum_offset = offsetof(struct tcphdr, check);
 	skb->ip_summed = CHECKSUM_PARTIAL;
+	if (n < 2)
+		return;
+	skb_shinfo(skb)->gso_type = v4 ? SKB_GSO_TCPV4 : SKB_GSO_TCPV6;
+	if (v4 && m->fixed_id)
+		skb_shinfo(skb)->gso_type |= SKB_GSO_TCP_FIXEDID;
+	skb_shinfo(skb)->gso_size = m->mss;
+	skb_shinfo(skb)->gso_segs = n;
 }
 
 /**
- * struct piece - payload of records of one block; they lie behind one another
- * @at: where
+ * struct piece - contiguous payload of the records in one block
+ * @at: first byte
  * @len: its length
  */
 struct piece {
@@ -168,50 +159,40 @@ struct piece {
 	u32 len;
 };
 
-/* The payload of the records from @i to @end, exclusive; returns the number of pieces. */
-static unsigned int find_pieces(const struct omerta_rx_burst *burst,
-				unsigned int i, unsigned int end, u32 hdr_len,
-				struct piece piece[OMERTA_BUF_BLOCKS])
-{
-	unsigned int first = i / burst->buf.per_block, n = 0;
-
-	for (; i < end; i++) {
-		const struct omerta_rx_record *rec = &burst->rec[i];
-		u32 off = rec->joined ? 0 : hdr_len;
-
-		if (n == i / burst->buf.per_block - first)
-			piece[n++] = (struct piece) { .at = rec->at + off };
-		piece[n - 1].len += rec->len - off;
-	}
-	return n;
-}
-
 /*
- * One super-packet of the records from @i to @end, exclusive, of the group that
- * starts with @first.
+ * Deliver the records from @i to @end, exclusive, as one super-packet. They belong to the
+ * merged packets that start with record @first.
  */
 static void deliver_super(struct omerta_rx_burst *burst, unsigned int first,
 			  unsigned int i, unsigned int end)
 {
-	unsigned int n = end - i, skip = i - first, pieces, p;
+	unsigned int n = end - i, skip = i - first, pieces = 0, p, k;
+	unsigned int block = i / burst->buf.per_block;
 	struct piece piece[OMERTA_BUF_BLOCKS];
 	u8 hdr[OMERTA_HEADERS_MAX];
 	struct omerta_merge m;
-	u32 len = 0, kept = 0;
+	u32 len = 0, pinned = 0;
 	struct sk_buff *skb;
 	bool copy;
 
 	omerta_merge_start(&m, burst->rec[first].at, burst->rec[first].len);
 	m.fixed_id = burst->rec[first + 1].fixed_id;
-	pieces = find_pieces(burst, i, end, m.hdr_len, piece);
+	for (k = i; k < end; k++) {
+		const struct omerta_rx_record *rec = &burst->rec[k];
+		u32 off = rec->merged ? 0 : m.hdr_len;
+
+		if (pieces == k / burst->buf.per_block - block)
+			piece[pieces++] = (struct piece) { .at = rec->at + off };
+		piece[pieces - 1].len += rec->len - off;
+	}
 	for (p = 0; p < pieces; p++) {
 		len += piece[p].len;
-		kept += omerta_buf_kept(piece[p].at);
+		pinned += omerta_buf_pinned(piece[p].at);
 	}
-	copy = !worth_keeping(len, kept);
-	skb = omerta_buf_alloc_up(m.hdr_len + (copy ? len : 0));
+	copy = !IS_WORTH_PINNING(len, pinned);
+	skb = omerta_buf_alloc_linear(m.hdr_len + (copy ? len : 0));
 	if (!skb) {
-		no_memory(burst, i, n);
+		drop_nomem(burst, i, n);
 		return;
 	}
 	omerta_merge_headers(&m, skip, len, burst->rec[end - 1].flags, hdr);
@@ -221,66 +202,49 @@ static void deliver_super(struct omerta_rx_burst *burst, unsigned int first,
 		if (copy)
 			skb_put_data(skb, piece[p].at, piece[p].len);
 		else
-			omerta_buf_refer(skb, piece[p].at, piece[p].len);
+			omerta_buf_add_frag(skb, piece[p].at, piece[p].len);
 	}
 	skb_reset_network_header(skb);
 	skb_set_transport_header(skb, m.tcp);
-	leave_checksum(skb, &m, len);
-	if (n > 1)
-		set_gso(skb, &m, n);
-	deliver(burst, skb, n, len + n * m.hdr_len);
-}
-
-static bool usable(const struct omerta_rx_record *rec)
-{
-	return rec->why < 0;
-}
-
-/*
- * The records of one group, in as few packets as what was dropped allows; returns the
- * number of packets.
- */
-static int deliver_group(struct omerta_rx_burst *burst, unsigned int first,
-			 unsigned int end)
-{
-	unsigned int i, from = first;
-	int n = 0;
-
-	for (i = first; i <= end; i++) {
-		if (i < end && usable(&burst->rec[i]))
-			continue;
-		if (from < i) {
-			deliver_super(burst, first, from, i);
-			n++;
-		}
-		from = i + 1;
-	}
-	return n;
+	set_offload(skb, &m, len, n);
+	deliver_skb(burst, skb, n, len + n * m.hdr_len);
 }
 
 /**
- * omerta_rx_deliver_burst() - hand packets of good records to the stack
- * @burst: the burst, committed; @next is its number of records once all are through
- * @budget: about how many packets at most
+ * omerta_rx_deliver_burst() - deliver packets of accepted records to the stack
+ * @burst: the burst, committed; its @next is set to the number of records once all are
+ *	   delivered
+ * @budget: most packets, approximately
  *
  * Context: the device's NAPI.
- * Return: how many packets there were.
+ * Return: number of packets.
  */
 int omerta_rx_deliver_burst(struct omerta_rx_burst *burst, int budget)
 {
-	unsigned int i = burst->next, end;
+	unsigned int i = burst->next, end, from, k;
 	int n = 0;
 
 	for (; i < burst->n && n < budget; i = end) {
-		for (end = i + 1; end < burst->n && burst->rec[end].joined;)
+		for (end = i + 1; end < burst->n && burst->rec[end].merged;)
 			end++;
-		if (end > i + 1)
-			n += deliver_group(burst, i, end);
-		else if (usable(&burst->rec[i]))
-			n += deliver_record(burst, i, budget - n);
-		/* The rest of it is for the next time. */
-		if (burst->left)
-			break;
+		if (end == i + 1) {
+			if (!burst->rec[i].reason)
+				n += deliver_record(burst, i, budget - n);
+			/* The rest of a batch is left to the next call. */
+			if (burst->left)
+				break;
+			continue;
+		}
+		/* As few super-packets as the records that were dropped allow. */
+		for (k = i, from = i; k <= end; k++) {
+			if (k < end && !burst->rec[k].reason)
+				continue;
+			if (from < k) {
+				deliver_super(burst, i, from, k);
+				n++;
+			}
+			from = k + 1;
+		}
 	}
 	burst->next = i;
 	return n;

@@ -8,14 +8,14 @@
 #include "wire/record.h"
 
 /**
- * struct omerta_segments - the packets that an skb stands for
+ * struct omerta_segments - the packets of an skb
  * @skb: the skb, its headers linear; NULL for one packet of no bytes
- * @n: their number
- * @hdr_len: bytes of headers of each, if there are several
- * @mss: bytes of payload of each but the last, if there are several
- * @tso: state at the first, if there are several
- * @csum_at: where to put @csum, if there is one packet; 0 for nowhere
- * @csum: the checksum that was left open
+ * @n: number of packets
+ * @hdr_len: bytes of headers of each packet, if there are several
+ * @mss: bytes of payload of each packet but the last, if there are several
+ * @tso: state at the first packet, if there are several
+ * @csum_at: offset of @csum in a lone packet, 0 for none
+ * @csum: checksum that the sender left to us
  */
 struct omerta_segments {
 	struct sk_buff *skb;

@@ -3,35 +3,36 @@
 #define _OMERTA_TX_BURST_H
 
 #include "datapath/buf.h"
-#include "peer/peer.h"
-#include "wire/record.h"
 #include "datapath/segment.h"
 #include "datapath/udp.h"
+#include "peer/peer.h"
+#include "wire/record.h"
 
-/* Records of a burst: what kernels take in one UDP GSO skb. */
+/* Most records in a burst: the segments that kernels accept in a UDP GSO skb. */
 #define OMERTA_TX_BURST_MAX	64
 
 /**
- * struct omerta_tx_burst - records on their way out
- * @job: for the sealing; items are records, or the chunks of one
+ * struct omerta_tx_burst - records to be sent
+ * @job: seals the burst; its items are records, or the chunks of a lone record
  * @list: member of the peer's fifo
  * @peer: the peer; a reference
  * @key: the key; a reference
  * @inner: the packets, if they are one skb
- * @first: number of the first of them in this burst
+ * @first: number of the first packet of @inner in this burst
  * @n: number of records
  * @packets: number of inner packets
- * @bytes: of them
+ * @bytes: bytes of the inner packets
+ * @wire_len: UDP payload bytes of all records
  * @outer: the datagrams
  * @buf: their UDP payloads
- * @path: their way
- * @layout: of all records but the last
- * @last: of the last
- * @counter: of the first record
- * @must_pass: fragments are better than nothing
- * @sealed: may be sent
- * @start: number of the skb that a record begins with, if there are several
- * @n_skbs: number of @skb; 0 for @inner
+ * @path: their path
+ * @layout: layout of all records but the last
+ * @last: layout of the last record
+ * @counter: counter of the first record
+ * @must_pass: fragment the datagrams rather than drop them
+ * @sealed: the burst may be sent
+ * @start: index in @skb of the first packet of each record, if there are several skbs
+ * @n_skbs: length of @skb; 0 if the packets are in @inner
  * @skb: the packets, if they are several skbs
  */
 struct omerta_tx_burst {
@@ -44,6 +45,7 @@ struct omerta_tx_burst {
 	unsigned int n;
 	unsigned int packets;
 	u32 bytes;
+	u32 wire_len;
 	struct sk_buff *outer;
 	struct omerta_buf buf;
 	struct omerta_path path;
@@ -57,16 +59,12 @@ struct omerta_tx_burst {
 	struct sk_buff *skb[];
 };
 
-void omerta_tx_send_later(struct omerta_peer *peer);
-void omerta_tx_send_rest(struct omerta_peer *peer);
-void omerta_tx_sealed(struct omerta_job *job);
-unsigned int omerta_tx_burst_len(u32 mtu, u8 class);
-u32 omerta_tx_burst_bytes(const struct omerta_tx_burst *burst);
 struct omerta_tx_burst *
 omerta_tx_burst_alloc(struct omerta_peer *peer, struct sk_buff *skb,
 		      unsigned int first, void (*done)(struct omerta_job *job));
 struct omerta_tx_burst *
 omerta_tx_burst_bunch(struct omerta_peer *peer, struct sk_buff *const *skb,
 		      unsigned int n, void (*done)(struct omerta_job *job));
+unsigned int omerta_tx_burst_len(u32 mtu, u8 class);
 
 #endif /* _OMERTA_TX_BURST_H */

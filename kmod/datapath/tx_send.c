@@ -1,148 +1,131 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sending what is sealed, in the order in which it was staged.
+ * Send the bursts of a peer once they are sealed, in the order of their counters.
  */
+#include "datapath/tx.h"
+
 #include <linux/sched/isolation.h>
 
 #include "compat/compat.h"
-#include "datapath/tx.h"
 #include "datapath/tx_burst.h"
 #include "datapath/udp.h"
 
-/* Bursts sent in one go before others get a turn. */
-#define SEND_BATCH	64
+/* Most bursts that are sent before other work gets a turn. */
+#define SEND_MAX	64
 
-/* Its burst leaves. Of a packet that has several the last one tells the socket so. */
-static void packet_leaves(struct sk_buff *skb)
-{
-	if (skb && !skb_shared(skb))
-		skb_tx_timestamp(skb);
-}
-
-/* Send one sealed burst, or drop it; the fifo's reference to it ends here. */
+/* Send a sealed burst, or drop it. Puts the fifo's reference to it. */
 static void send_burst(struct omerta_tx_burst *burst, bool drop)
 {
+	struct sk_buff **skbs = burst->n_skbs ? burst->skb : &burst->inner.skb;
+	unsigned int n = burst->n_skbs ?: !!burst->inner.skb, i;
 	struct omerta_peer *peer = burst->peer;
 	struct omerta_tunnel *tun = peer->tun;
-	unsigned int i;
 
-	if (likely(!drop)) {
-		packet_leaves(burst->inner.skb);
-		for (i = 0; i < burst->n_skbs; i++)
-			packet_leaves(burst->skb[i]);
+	for (i = 0; i < n; i++) {
+		/* A packet in several bursts is timestamped when the last one leaves. */
+		if (likely(!drop) && !skb_shared(skbs[i]))
+			skb_tx_timestamp(skbs[i]);
+		consume_skb(skbs[i]);
 	}
-	if (burst->packets)
+	if (burst->packets) {
 		dev_sw_netstats_tx_add(tun->dev, burst->packets, burst->bytes);
-	consume_skb(burst->inner.skb);
-	for (i = 0; i < burst->n_skbs; i++)
-		consume_skb(burst->skb[i]);
+		/* Expect an answer from now on. */
+		if (!READ_ONCE(peer->waiting_since) &&
+		    !cmpxchg(&peer->waiting_since, 0, jiffies | 1))
+			omerta_peer_due(peer, jiffies + OMERTA_SILENCE);
+	}
 	omerta_peer_stats_tx(peer->stats, burst->packets, burst->bytes,
-			     burst->n, omerta_tx_burst_bytes(burst));
+			     burst->n, burst->wire_len);
 	WRITE_ONCE(peer->tx_last, jiffies);
 	if (READ_ONCE(peer->answer_at))
 		WRITE_ONCE(peer->answer_at, 0);
-	if (burst->packets)
-		omerta_peer_sent(peer);
-	if (unlikely(drop))
-		omerta_udp_drop(tun, burst->outer, &burst->path, burst->n);
-	else
+	if (unlikely(drop)) {
+		dst_release(burst->path.dst);
+		omerta_drop(tun->drops, burst->outer, OMERTA_DROP_TX_DOWN, burst->n);
+	} else {
 		omerta_udp_send(tun, burst->outer, &burst->path,
 				burst->n > 1 ? burst->layout.wire_len : 0, burst->n);
+	}
 	omerta_key_put(burst->key);
 	omerta_job_put(&burst->job);
 }
 
-/*
- * Move what is sealed at the fifo's head to @ready, up to a batch. What goes into
- * another device of our kind is left to a worker: it would take that one's queue
- * lock under this one's, and tunnels that are turned round in the other order.
- */
-static void take_sealed(struct omerta_peer *peer, struct list_head *ready,
-			bool worker)
-{
-	struct omerta_tx_burst *burst, *tmp;
-	unsigned int n = 0;
-
-	spin_lock_bh(&peer->tx_lock);
-	list_for_each_entry_safe(burst, tmp, &peer->tx_fifo, list) {
-		/* Pairs with omerta_tx_sealed(). */
-		if (n++ == SEND_BATCH || !smp_load_acquire(&burst->sealed))
-			break;
-		if (!worker && omerta_udp_nested(peer->tun, &burst->path))
-			break;
-		list_move_tail(&burst->list, ready);
-	}
-	spin_unlock_bh(&peer->tx_lock);
-}
-
-static bool head_sealed(struct omerta_peer *peer)
-{
-	struct omerta_tx_burst *burst;
-	bool sealed;
-
-	if (list_empty_careful(&peer->tx_fifo))
-		return false;
-	spin_lock_bh(&peer->tx_lock);
-	burst = list_first_entry_or_null(&peer->tx_fifo, struct omerta_tx_burst, list);
-	/* Pairs with omerta_tx_sealed(). */
-	sealed = burst && smp_load_acquire(&burst->sealed);
-	spin_unlock_bh(&peer->tx_lock);
-	return sealed;
-}
-
-/* Not on a CPU that is isolated, which may never come to it. */
-static int work_cpu(void)
-{
-	int cpu;
-
-	rcu_read_lock();
-	cpu = raw_smp_processor_id();
-	if (!housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN))
-		cpu = housekeeping_any_cpu(HK_TYPE_DOMAIN);
-	rcu_read_unlock();
-	return cpu;
-}
-
 /**
- * omerta_tx_send_later() - have a worker go on
- * @peer: the peer; the work gets a reference
+ * omerta_tx_send_later() - let a worker send a peer's bursts and waiting packets
+ * @peer: the peer; the work takes a reference
  *
  * Context: any.
  */
 void omerta_tx_send_later(struct omerta_peer *peer)
 {
-	if (omerta_peer_get(peer) &&
-	    !queue_work_on(work_cpu(), omerta_workers, &peer->tx_work))
+	int cpu;
+
+	if (!omerta_peer_get(peer))
+		return;
+	/* An isolated CPU may never run the work; use a housekeeping CPU. */
+	rcu_read_lock();
+	cpu = raw_smp_processor_id();
+	if (!housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN))
+		cpu = housekeeping_any_cpu(HK_TYPE_DOMAIN);
+	rcu_read_unlock();
+	if (!queue_work_on(cpu, omerta_workers, &peer->tx_work))
 		omerta_peer_put(peer);
 }
 
 /*
- * Send a batch of what is sealed, in order. One CPU at a time: another that
- * comes meanwhile leaves its burst to the one at work, which therefore looks
- * again after it has let others in, and has the rest sent by a worker. Once the peer is
- * removed or the device down, all is dropped at once: the device, or its namespace, may
- * go away before the worker begins.
+ * Send sealed bursts from the head of the fifo. Only one CPU sends at a time. A CPU that
+ * finds another one sending leaves its burst to it. So the sender checks the fifo again
+ * after it has let others in, and leaves the rest to a worker.
  *
- * Context: BH off, the peer is referred to.
+ * Once the peer is removed or the device is down, everything is dropped immediately: the
+ * device, or its namespace, may be gone before the worker starts.
+ *
+ * Only a worker sends into another device of this driver. Otherwise the queue locks of the
+ * two would nest, and with the tunnels nested the other way round in the opposite order.
+ *
+ * Context: BH off; the caller has a reference to the peer.
  */
 static void send_sealed(struct omerta_peer *peer, bool worker)
 {
 	struct omerta_tx_burst *burst, *tmp;
+	unsigned int n;
 	LIST_HEAD(ready);
-	bool drop;
+	bool drop, more;
 
 	do {
 		if (test_and_set_bit(OMERTA_PEER_SENDING, &peer->flags))
 			return;
-		drop = READ_ONCE(peer->dead) || !omerta_udp_is_open(peer->tun);
-		take_sealed(peer, &ready, worker || drop);
+		drop = READ_ONCE(peer->dead) ||
+		       (!rcu_access_pointer(peer->tun->sk[OMERTA_V4]) &&
+			!rcu_access_pointer(peer->tun->sk[OMERTA_V6]));
+		n = 0;
+		spin_lock_bh(&peer->tx_lock);
+		list_for_each_entry_safe(burst, tmp, &peer->tx_fifo, list) {
+			/* Pairs with the release in omerta_tx_sealed(). */
+			if (n++ == SEND_MAX || !smp_load_acquire(&burst->sealed) ||
+			    (burst->path.nested && !worker && !drop))
+				break;
+			list_move_tail(&burst->list, &ready);
+		}
+		spin_unlock_bh(&peer->tx_lock);
 		list_for_each_entry_safe(burst, tmp, &ready, list)
 			send_burst(burst, drop);
 		INIT_LIST_HEAD(&ready);
 		clear_bit_unlock(OMERTA_PEER_SENDING, &peer->flags);
-		/* Whoever saw the bit has sealed before: look after it is cleared. */
+		/*
+		 * Pairs with test_and_set_bit() above: a CPU that saw the bit set has
+		 * marked its burst before, so look at the fifo after the bit is cleared.
+		 */
 		smp_mb__after_atomic();
-		if (!head_sealed(peer))
+		if (list_empty_careful(&peer->tx_fifo))
+			return;
+		spin_lock_bh(&peer->tx_lock);
+		burst = list_first_entry_or_null(&peer->tx_fifo,
+						 struct omerta_tx_burst, list);
+		/* Pairs with the release in omerta_tx_sealed(). */
+		more = burst && smp_load_acquire(&burst->sealed);
+		spin_unlock_bh(&peer->tx_lock);
+		if (!more)
 			return;
 	} while (drop);
 
@@ -150,21 +133,10 @@ static void send_sealed(struct omerta_peer *peer, bool worker)
 }
 
 /**
- * omerta_tx_send_rest() - go on sending what is sealed
- * @peer: the peer, referred to
+ * omerta_tx_sealed() - note that a burst is sealed, and send what can be sent
+ * @job: job of the burst
  *
- * Context: process context, BH off.
- */
-void omerta_tx_send_rest(struct omerta_peer *peer)
-{
-	send_sealed(peer, true);
-}
-
-/**
- * omerta_tx_sealed() - a burst may be sent
- * @job: the burst's
- *
- * Context: any but hard interrupt; by whoever sealed the last chunk.
+ * Context: any but hard interrupt; called on the CPU that sealed the last chunk.
  */
 void omerta_tx_sealed(struct omerta_job *job)
 {
@@ -172,8 +144,50 @@ void omerta_tx_sealed(struct omerta_job *job)
 	struct omerta_peer *peer = burst->peer;
 
 	local_bh_disable();
-	/* Pairs with take_sealed(); the burst may be gone after it. */
+	/* Pairs with the acquires in send_sealed(). The burst may be gone after it. */
 	smp_store_release(&burst->sealed, true);
 	send_sealed(peer, false);
 	local_bh_enable();
+}
+
+/**
+ * omerta_tx_work() - send what was left to a worker
+ * @work: tx_work of a peer; puts the work's reference to the peer
+ *
+ * If the peer has been removed or the device is down, the device or its namespace may be
+ * gone. Then no packet waits.
+ */
+void omerta_tx_work(struct work_struct *work)
+{
+	struct omerta_peer *peer = container_of(work, struct omerta_peer,
+						tx_work);
+
+	local_bh_disable();
+	rcu_read_lock();
+	send_sealed(peer, true);
+	if (!READ_ONCE(peer->dead))
+		omerta_tx_flush(peer);
+	rcu_read_unlock();
+	local_bh_enable();
+	omerta_peer_put(peer);
+}
+
+/**
+ * omerta_tx_drain_fifo() - send on this CPU what was left to a worker
+ * @peer: the peer, to which the caller has a reference; bursts that are not sealed stay
+ *
+ * The worker's CPU may never run it. If it runs later, it finds nothing.
+ *
+ * Context: process context.
+ */
+void omerta_tx_drain_fifo(struct omerta_peer *peer)
+{
+	/* The work puts a reference each time, and may queue itself again. */
+	bool more = omerta_peer_get(peer);
+
+	while (more) {
+		omerta_tx_work(&peer->tx_work);
+		more = cancel_work(&peer->tx_work);
+		cond_resched();
+	}
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device's queue: how much may be on its way out.
+ * The device's transmit queue: how much may be in flight.
  *
- * A datagram is charged to its UDP socket until the last driver is done with it,
- * so what is charged is what is on its way. Byte queue limits keep that as little
- * as keeps the outer link busy: the rest waits in the device's qdisc, which knows
- * what is urgent.
+ * A datagram is charged to its UDP socket until the last driver is done with it. So the
+ * bytes that are charged are those in flight. Byte queue limits (BQL) keep them as few as
+ * keep the outer link busy. The rest waits in the device's qdisc, which knows what is
+ * urgent.
  *
- * A sender of small packets that spends much of its time in their transmission is
- * relieved of it: another CPU runs the queue, and finds many packets at a time. All go
+ * If a sender of small packets spends much of its time in their transmission, another CPU,
+ * the helper, runs the queue in its place, and finds many packets at a time. All packets go
  * that way until senders are slow again, or they would overtake each other.
  */
 #include "datapath/txq.h"
@@ -21,21 +21,25 @@
 #include "compat/compat.h"
 #include "datapath/tunnel.h"
 
-#define TELL_BYTES	8192
-/* A packet comes soon if at most so many times as long has passed as sending took. */
+/* Completed bytes that are worth a run of NAPI. */
+#define COMPLETE_BYTES	8192
+/* A packet comes soon if it follows within this multiple of the time that sending took. */
 #define SOON		4
-/* Packets that come soon until a sender is helped; those that are remembered. */
-#define QUICK_ENOUGH	16U
-#define QUICK_MAX	64U
-/* One that comes late outweighs so many that come soon. */
+/* Packets that come soon before a sender is helped; highest score. */
+#define FAST_ENOUGH	16U
+#define FAST_MAX	64U
+/* Reduction of the score for a packet that comes late. */
 #define LATE_WEIGHT	4U
-/* What has been sent may take so long to be through before another CPU sends more. */
-#define LONGEST_WAIT	DIV_ROUND_UP(HZ, 5)
-/* So many that come late are helped still, if what was sent before is not through. */
+/* The helper waits this long for earlier datagrams to complete. */
+#define INFLIGHT_WAIT	DIV_ROUND_UP(HZ, 5)
+/* Late packets before help ends while earlier datagrams are in flight. */
 #define LATE_MAX	64U
 
-/* Bytes on the way of both sockets. */
-static u32 charged(const struct omerta_tunnel *tun)
+/* State of the queue while senders are not helped. */
+static const struct omerta_txq_help no_help = { .cpu = -1 };
+
+/* Bytes in flight on both sockets. */
+static u32 inflight(const struct omerta_tunnel *tun)
 {
 	u32 bytes = 0;
 	int i;
@@ -48,252 +52,193 @@ static u32 charged(const struct omerta_tunnel *tun)
 			bytes += sk_wmem_alloc_get(sk);
 	}
 	rcu_read_unlock();
-	/* Who makes room still holds a byte while he tells of it. */
+	/* sock_wfree() still holds one byte while it calls sk_write_space(). */
 	return bytes < SKB_TRUESIZE(1) ? 0 : bytes;
 }
 
-/* What is through and BQL has not been told so. */
-static s32 through(const struct omerta_tunnel *tun)
+/*
+ * Return true if NAPI should report completed bytes to BQL, or wake the queue. A few packets
+ * are not worth a run of NAPI unless the queue waits for them. Sets @bytes to those that
+ * have completed and are not reported, and @waits to true if the queue has stopped because
+ * too many are in flight.
+ */
+static bool should_report(const struct omerta_tunnel *tun, s32 *bytes, bool *waits)
 {
-	/* It is charged before it is counted, so read in the other order. */
+	/*
+	 * Pairs with the release in omerta_txq_sent(): bytes are charged before they are
+	 * counted, so read in the opposite order.
+	 */
 	u32 sent = smp_load_acquire(&tun->txq.sent);
 
-	/* Charged are also datagrams that BQL does not know, like keepalives. */
-	return sent - READ_ONCE(tun->txq.done) - charged(tun);
+	/* Datagrams that BQL does not count, like keepalives, are charged as well. */
+	*bytes = sent - READ_ONCE(tun->txq.completed) - inflight(tun);
+	*waits = false;
+	if (unlikely(netif_queue_stopped(tun->dev))) {
+		/* Pairs with the barrier in hand_over(), which stops the queue last. */
+		smp_rmb();
+		*waits = !READ_ONCE(tun->txq.handed_over);
+	}
+	return *bytes >= COMPLETE_BYTES || *waits ||
+	       (*bytes > 0 && test_bit(__QUEUE_STATE_STACK_XOFF,
+				       &netdev_get_tx_queue(tun->dev, 0)->state));
 }
 
-/* Whether the queue has stopped, other than to be handed over. */
-static bool waits_for_room(const struct omerta_tunnel *tun)
-{
-	if (likely(!netif_queue_stopped(tun->dev)))
-		return false;
-	smp_rmb(); /* It is handed over first, then stopped. */
-	return !READ_ONCE(tun->txq.handed);
-}
-
-/*
- * Whether BQL should be told what is through: for a few packets that is not worth
- * a run of NAPI, unless the queue waits for them.
- */
-static bool worth_telling(const struct omerta_tunnel *tun)
-{
-	s32 done = through(tun);
-
-	return done >= TELL_BYTES || unlikely(waits_for_room(tun)) ||
-	       (done > 0 && test_bit(__QUEUE_STATE_STACK_XOFF,
-				     &netdev_get_tx_queue(tun->dev, 0)->state));
-}
-
-/* Packets that cannot wait in a qdisc are lost, with an error, where a queue has stopped. */
+/* Without a qdisc to wait in, packets for a stopped queue are lost, with an error. */
 static bool has_qdisc(const struct omerta_tunnel *tun)
 {
 	return rcu_dereference_bh(netdev_get_tx_queue(tun->dev, 0)->qdisc)->enqueue;
 }
 
 /**
- * omerta_txq_init() - prepare a device's queue
+ * omerta_txq_init() - initialise a device's queue
  * @tun: the device
- * @help: run on another CPU to send what omerta_txq_kept() gives, then to call
- *	  omerta_txq_resume()
+ * @help: work function of the helper: takes the packets by omerta_txq_take_deferred(),
+ *	  sends them, and calls omerta_txq_resume()
  */
 void omerta_txq_init(struct omerta_tunnel *tun, work_func_t help)
 {
-	tun->txq.helper = -1;
-	tun->txq.cpu = -1;
-	__skb_queue_head_init(&tun->txq.kept);
+	tun->txq.help = no_help;
+	tun->txq.tx_cpu = -1;
+	__skb_queue_head_init(&tun->txq.deferred);
 	INIT_DELAYED_WORK(&tun->txq.work, help);
 }
 
-static void forget_helper(struct omerta_tunnel *tun)
-{
-	tun->txq.quick = 0;
-	tun->txq.own = 0;
-	tun->txq.late = 0;
-	tun->txq.helped = false;
-	WRITE_ONCE(tun->txq.helper, -1);
-}
-
 /**
- * omerta_txq_kept() - take the packets that were kept for another CPU
+ * omerta_txq_take_deferred() - take the packets that were left to the helper
  * @tun: the device
- * @packets: empty; gets the packets, which are the caller's then, as the queue is until
- *	     omerta_txq_resume(). If there are none, it is not.
+ * @packets: empty; set to the packets. If there are any, the caller owns the queue until
+ *	     omerta_txq_resume().
  *
  * Context: BH off, the queue's lock not held.
  */
-void omerta_txq_kept(struct omerta_tunnel *tun, struct sk_buff_head *packets)
+void omerta_txq_take_deferred(struct omerta_tunnel *tun, struct sk_buff_head *packets)
 {
 	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
 
 	__netif_tx_lock(txq, smp_processor_id());
-	skb_queue_splice_init(&tun->txq.kept, packets);
-	WRITE_ONCE(tun->txq.waits, false);
+	skb_queue_splice_init(&tun->txq.deferred, packets);
+	WRITE_ONCE(tun->txq.wait_inflight, false);
 	if (!skb_queue_empty(packets)) {
-		/* It stands already, unless one was to follow that has not. */
+		/* It is stopped already, unless an announced packet did not come. */
 		netif_stop_queue(tun->dev);
-		tun->txq.last = ktime_get_ns();
+		tun->txq.tx_stamp = ktime_get_ns();
 	}
 	__netif_tx_unlock(txq);
 }
 
 /**
- * omerta_txq_resume() - run the queue here, with all that has come meanwhile
+ * omerta_txq_resume() - run the queue here, with the packets that have come meanwhile
  * @tun: the device
  *
- * Context: BH off; the packets that were kept are sent.
+ * Context: BH off; the deferred packets are sent.
  */
 void omerta_txq_resume(struct omerta_tunnel *tun)
 {
 	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
 
 	__netif_tx_lock(txq, smp_processor_id());
-	WRITE_ONCE(tun->txq.handed, false);
+	WRITE_ONCE(tun->txq.handed_over, false);
 	netif_tx_wake_queue(txq);
 	__netif_tx_unlock(txq);
 }
 
-/* Whether we are the one who helps: then we run the queue, in all likelihood. */
-static bool is_helper(const struct omerta_tunnel *tun)
-{
-	return in_serving_softirq() && smp_processor_id() == tun->txq.helper;
-}
-
-/* Who could run the queue in our place, or -1. */
-static int other_cpu(const struct omerta_tunnel *tun)
-{
-	int self = smp_processor_id(), cpu;
-
-	for_each_cpu_wrap(cpu, tun->pool.cpus, self)
-		if (cpu != self && omerta_pool_may_use(&tun->pool, cpu))
-			return cpu;
-	return -1;
-}
-
 /*
- * Keep a packet that has left the queue for another CPU, and stop the queue until that
- * runs it. The queue would bring each of @more that are on their way already on its own
- * then, so they are let out first.
+ * Let another CPU send a packet and run the queue. If that CPU has not sent the previous
+ * packet, it waits until that has completed, so as not to overtake it; but not for long,
+ * since a link may be stalled. Returns false if there is no such CPU.
  */
-static void keep(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
+static bool hand_over(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 {
-	__skb_queue_tail(&tun->txq.kept, skb);
+	int self = smp_processor_id(), helper = tun->txq.help.cpu;
+	bool wait;
+
+	/* Tolerate a few packets from the helper's own CPU. */
+	if (helper == self && ++tun->txq.help.own < FAST_ENOUGH)
+		return false;
+	/* Keep the helper while it may be used. */
+	helper = omerta_pool_next_cpu(&tun->pool, helper < 0 ? self : helper - 1);
+	if (helper == self) {
+		WRITE_ONCE(tun->txq.help.cpu, -1);
+		return false;
+	}
+	WRITE_ONCE(tun->txq.help.cpu, helper);
+	wait = tun->txq.tx_cpu != helper;
+	tun->txq.help.own = 0;
+	WRITE_ONCE(tun->txq.wait_inflight, wait);
+	WRITE_ONCE(tun->txq.handed_over, true);
+	/* Pairs with the barriers in should_report() and omerta_txq_write_space(). */
+	smp_mb();
+	__skb_queue_tail(&tun->txq.deferred, skb);
+	/* A stopped queue would bring each announced packet separately. */
 	if (!more)
 		netif_stop_queue(tun->dev);
-}
-
-/*
- * Have another CPU send and run the queue. If it has not sent the packet before, it
- * waits until that is through, lest it overtake; but not for ever, since there may be
- * links that stand still.
- */
-static void hand_over(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
-{
-	int helper = tun->txq.helper;
-	bool waits = tun->txq.cpu != helper;
-
-	tun->txq.own = 0;
-	WRITE_ONCE(tun->txq.waits, waits);
-	WRITE_ONCE(tun->txq.handed, true);
-	smp_mb(); /* Pairs with waits_for_room() and omerta_txq_room(). */
-	keep(tun, skb, more);
-	if (waits && charged(tun))
+	if (wait && inflight(tun))
 		queue_delayed_work_on(helper, omerta_workers, &tun->txq.work,
-				      LONGEST_WAIT);
+				      INFLIGHT_WAIT);
 	else
 		mod_delayed_work_on(helper, omerta_workers, &tun->txq.work, 0);
-}
-
-/* Begin or cease to help senders. */
-static void update_helped(struct omerta_tunnel *tun)
-{
-	if (tun->txq.quick)
-		tun->txq.late = 0;
-	if (tun->txq.quick >= QUICK_ENOUGH)
-		tun->txq.helped = true;
-	/* Lest senders overtake the helper. */
-	else if (!tun->txq.quick && tun->txq.helped &&
-		 (tun->txq.late++ >= LATE_MAX || !charged(tun)))
-		forget_helper(tun);
-}
-
-/* Whether packets come so quickly that senders are helped. */
-static bool is_helped(struct omerta_tunnel *tun)
-{
-	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
-
-	update_helped(tun);
-	if (!tun->txq.helped || READ_ONCE(tun->policy) == OMERTA_POLICY_INLINE)
-		return false;
-	/* What comes past the qdisc could not wait there. */
-	return netif_running(tun->dev) && has_qdisc(tun) &&
-	       qdisc_is_running(rcu_dereference_bh(txq->qdisc));
-}
-
-/* Whether there is another CPU to help us. */
-static bool find_helper(struct omerta_tunnel *tun)
-{
-	int helper = tun->txq.helper;
-
-	/* A sender on the same CPU is in nobody's way, unless he stays there. */
-	if (helper == smp_processor_id() && ++tun->txq.own < QUICK_ENOUGH)
-		return false;
-	if (helper < 0 || helper == smp_processor_id() ||
-	    !omerta_pool_may_use(&tun->pool, helper))
-		WRITE_ONCE(tun->txq.helper, other_cpu(tun));
-	return tun->txq.helper >= 0;
-}
-
-/* Leave a packet to another CPU, if there is reason to; false if not. */
-static bool leave_to_other(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
-{
-	bool left;
-
-	if (!is_helped(tun))
-		return false;
-	/* Lest the CPU goes away. */
-	preempt_disable();
-	left = find_helper(tun);
-	if (left)
-		hand_over(tun, skb, more);
-	preempt_enable();
-	return left;
+	return true;
 }
 
 /**
- * omerta_txq_begin() - have another CPU send if senders do little but wait for us
+ * omerta_txq_begin() - let another CPU send if senders do little but wait for us
  * @tun: the device
- * @skb: a packet, the first of several that are to be sent in one go, or one that follows
- *	 a packet which another CPU sends
- * @more: others follow at once
+ * @skb: the first packet of several that are sent together, or one that follows a packet
+ *	 which was left to another CPU
+ * @more: another packet follows immediately
  *
- * Super-packets are split over CPUs themselves, so that they do not count.
+ * Super-packets do not count, since they are split over CPUs themselves.
  *
  * Context: BH off, the queue's lock held.
- * Return: true if another CPU sends the packet, which is the queue's then.
+ * Return: true if another CPU sends the packet. Then the queue owns it.
  */
 bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 {
-	u64 now = ktime_get_ns(), gap = now - tun->txq.last;
+	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+	struct omerta_txq_help *help = &tun->txq.help;
+	u64 now = ktime_get_ns(), gap = now - tun->txq.tx_stamp;
+	bool left;
 
-	if (unlikely(!skb_queue_empty(&tun->txq.kept))) {
-		keep(tun, skb, more);
+	if (unlikely(!skb_queue_empty(&tun->txq.deferred))) {
+		__skb_queue_tail(&tun->txq.deferred, skb);
+		if (!more)
+			netif_stop_queue(tun->dev);
 		return true;
 	}
-	if (!is_helper(tun)) {
-		if (!skb_is_gso(skb) && gap < SOON * tun->txq.took)
-			tun->txq.quick = min(tun->txq.quick + 1, QUICK_MAX);
-		else
-			tun->txq.quick -= min(tun->txq.quick, LATE_WEIGHT);
-		if (leave_to_other(tun, skb, more))
+	/* The helper in softirq is most likely running the queue. */
+	if (in_serving_softirq() && smp_processor_id() == help->cpu)
+		goto send;
+	if (!skb_is_gso(skb) && gap < SOON * tun->txq.tx_time)
+		help->fast_score = min(help->fast_score + 1, FAST_MAX);
+	else
+		help->fast_score -= min(help->fast_score, LATE_WEIGHT);
+	if (help->fast_score)
+		help->slow_count = 0;
+	if (help->fast_score >= FAST_ENOUGH)
+		help->active = true;
+	/* While datagrams are in flight, senders would overtake the helper. */
+	else if (!help->fast_score && help->active &&
+		 (help->slow_count++ >= LATE_MAX || !inflight(tun)))
+		*help = no_help;
+	/* Packets that bypass the qdisc could not wait in it. */
+	if (help->active && READ_ONCE(tun->pool.policy) != OMERTA_POLICY_INLINE &&
+	    netif_running(tun->dev) && has_qdisc(tun) &&
+	    qdisc_is_running(rcu_dereference_bh(txq->qdisc))) {
+		/* Keep the helper's CPU from going offline. */
+		preempt_disable();
+		left = hand_over(tun, skb, more);
+		preempt_enable();
+		if (left)
 			return true;
 	}
-	tun->txq.last = now;
-	tun->txq.cpu = smp_processor_id();
+send:
+	tun->txq.tx_stamp = now;
+	tun->txq.tx_cpu = smp_processor_id();
 	return false;
 }
 
 /**
- * omerta_txq_end() - note that packets have been sent
+ * omerta_txq_end() - note the end of a transmission
  * @tun: the device
  *
  * Context: BH off, the queue's lock held or the queue handed over.
@@ -302,128 +247,124 @@ void omerta_txq_end(struct omerta_tunnel *tun)
 {
 	u64 now = ktime_get_ns();
 
-	tun->txq.took = now - tun->txq.last;
-	tun->txq.last = now;
-	tun->txq.cpu = smp_processor_id();
+	tun->txq.tx_time = now - tun->txq.tx_stamp;
+	tun->txq.tx_stamp = now;
+	tun->txq.tx_cpu = smp_processor_id();
 }
 
 /**
- * omerta_txq_sent() - stop the queue if too much is on its way
+ * omerta_txq_sent() - count bytes, and stop the queue if too many are in flight
  * @tun: the device
- * @bytes: what an inner packet has been charged with, perhaps through already
+ * @bytes: memory of datagrams that was charged to the socket; it may have completed already
  *
  * Context: BH off, the queue's lock held or the queue handed over.
  */
 void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 {
 	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+	bool waits;
+	s32 done;
 
 	if (!bytes)
 		return;
 	netdev_tx_sent_queue(txq, bytes);
 	if (test_bit(__QUEUE_STATE_STACK_XOFF, &txq->state)) {
-		/* It is the outer link that is slow: a helper would wait for it, too. */
-		tun->txq.quick = 0;
+		/* The outer link is the bottleneck: a helper would wait for it as well. */
+		tun->txq.help.fast_score = 0;
 		if (unlikely(!has_qdisc(tun)))
 			clear_bit(__QUEUE_STATE_STACK_XOFF, &txq->state);
 	}
-	/* Pairs with through(). */
+	/* Pairs with the acquire in should_report(). */
 	smp_store_release(&tun->txq.sent, tun->txq.sent + bytes);
-	if (unlikely(charged(tun) > OMERTA_SOCKET_BUFFER)) {
+	if (unlikely(inflight(tun) > OMERTA_SOCKET_BUFFER)) {
 		if (has_qdisc(tun))
 			netif_stop_queue(tun->dev);
 		else
-			tun->txq.full = true;
+			tun->txq.is_full = true;
 	}
 	/*
-	 * Either we see that it is through, or omerta_txq_room() that it was sent,
-	 * and that the queue has stopped.
+	 * Pairs with the barrier in omerta_txq_write_space(): either we see that the bytes
+	 * have completed, or it sees that they were sent and the queue has stopped.
 	 */
 	smp_mb();
-	if (worth_telling(tun))
+	if (should_report(tun, &done, &waits))
 		napi_schedule(&tun->napi);
 }
 
 /**
- * omerta_txq_is_full() - whether a packet has no place to wait in
+ * omerta_txq_is_full() - check whether a packet has to be dropped
  * @tun: the device
  *
  * Context: BH off, the queue's lock held.
- * Return: true if it is to be dropped: there is no qdisc, and too much on its way.
+ * Return: true if too many bytes are in flight, and there is no qdisc to wait in.
  */
 bool omerta_txq_is_full(struct omerta_tunnel *tun)
 {
-	if (likely(!tun->txq.full))
+	if (likely(!tun->txq.is_full))
 		return false;
-	tun->txq.full = !has_qdisc(tun) && charged(tun) > OMERTA_SOCKET_BUFFER;
-	return tun->txq.full;
+	tun->txq.is_full = !has_qdisc(tun) && inflight(tun) > OMERTA_SOCKET_BUFFER;
+	return tun->txq.is_full;
 }
 
-/* It waits no longer for what has been sent. */
-static void kick_helper(struct omerta_tunnel *tun)
+/**
+ * omerta_txq_write_space() - note that bytes have completed
+ * @tun: the device
+ *
+ * NAPI reports them to BQL: drivers complete many datagrams in a row, and BQL learns from
+ * the bytes that complete at a time.
+ *
+ * Context: any.
+ */
+void omerta_txq_write_space(struct omerta_tunnel *tun)
 {
-	int helper = READ_ONCE(tun->txq.helper);
+	bool waits;
+	int helper;
+	s32 bytes;
 
-	/* It may be too late: then it has begun. */
+	/* Pairs with the barriers in omerta_txq_sent() and hand_over(). */
+	smp_mb();
+	if (should_report(tun, &bytes, &waits))
+		napi_schedule(&tun->napi);
+	if (likely(!READ_ONCE(tun->txq.wait_inflight)) || inflight(tun))
+		return;
+	/* The helper need not wait any longer. It may have started already. */
+	helper = READ_ONCE(tun->txq.help.cpu);
 	if (helper >= 0)
 		mod_delayed_work_on(helper, omerta_workers, &tun->txq.work, 0);
 }
 
 /**
- * omerta_txq_room() - have it looked at how much is on its way
- * @tun: the device
- *
- * Not done at once: drivers are done with many datagrams in a row, and BQL learns
- * from what is through at a time.
- *
- * Context: any.
- */
-void omerta_txq_room(struct omerta_tunnel *tun)
-{
-	smp_mb(); /* Pairs with omerta_txq_sent() and hand_over(). */
-	if (worth_telling(tun))
-		napi_schedule(&tun->napi);
-	if (unlikely(READ_ONCE(tun->txq.waits)) && !charged(tun))
-		kick_helper(tun);
-}
-
-/* Wake the queue, unless it has been handed over meanwhile. */
-static void wake(struct omerta_tunnel *tun)
-{
-	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
-
-	__netif_tx_lock(txq, smp_processor_id());
-	if (!tun->txq.handed)
-		netif_tx_wake_queue(txq);
-	__netif_tx_unlock(txq);
-}
-
-/**
- * omerta_txq_poll() - tell BQL what is through, and wake the queue
+ * omerta_txq_poll() - report completed bytes to BQL, and wake the queue
  * @tun: the device
  *
  * Context: the device's NAPI.
  */
 void omerta_txq_poll(struct omerta_tunnel *tun)
 {
-	s32 done = through(tun);
+	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+	bool waits;
+	s32 bytes;
 
-	if (done > 0) {
-		WRITE_ONCE(tun->txq.done, tun->txq.done + done);
-		netdev_tx_completed_queue(netdev_get_tx_queue(tun->dev, 0), 1,
-					  done);
+	should_report(tun, &bytes, &waits);
+	if (bytes > 0) {
+		WRITE_ONCE(tun->txq.completed, tun->txq.completed + bytes);
+		netdev_tx_completed_queue(txq, 1, bytes);
 	}
-	if (unlikely(waits_for_room(tun)) &&
-	    charged(tun) <= OMERTA_SOCKET_BUFFER / 2)
-		wake(tun);
+	if (likely(!waits) || inflight(tun) > OMERTA_SOCKET_BUFFER / 2)
+		return;
+	/* Before waking the queue, check under its lock that it was not handed over. */
+	__netif_tx_lock(txq, smp_processor_id());
+	if (!tun->txq.handed_over)
+		netif_tx_wake_queue(txq);
+	__netif_tx_unlock(txq);
 }
 
 /**
- * omerta_txq_purge() - drop what is kept, and wait until the helper sends nothing
+ * omerta_txq_purge() - drop the deferred packets, and wait until the helper sends nothing
  * @tun: the device
  *
- * A helper that has begun has BH off and ends within a grace period. Another CPU may not
- * come to one that has not begun: that one is not waited for, and finds nothing to send.
+ * A helper that has started has BH off, and ends within a grace period. One that has not
+ * started may never run on a busy CPU. It is not waited for, and finds nothing to send.
  *
  * Context: process context; the qdisc is not run any more.
  */
@@ -435,15 +376,15 @@ void omerta_txq_purge(struct omerta_tunnel *tun)
 	__skb_queue_head_init(&packets);
 	cancel_delayed_work(&tun->txq.work);
 	local_bh_disable();
-	omerta_txq_kept(tun, &packets);
+	omerta_txq_take_deferred(tun, &packets);
 	local_bh_enable();
 	while ((skb = __skb_dequeue(&packets)))
-		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DROP_DOWN);
+		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DOWN, 1);
 	synchronize_net();
 }
 
 /**
- * omerta_txq_destroy() - wait until the helper needs the device no more
+ * omerta_txq_destroy() - wait until the helper does not use the device any more
  * @tun: the device; down for good
  *
  * Context: process context; RTNL not held, as this waits for the helper's CPU.
@@ -454,24 +395,24 @@ void omerta_txq_destroy(struct omerta_tunnel *tun)
 }
 
 /**
- * omerta_txq_reset() - forget what is on its way
+ * omerta_txq_reset() - reset the queue of a device that goes down
  * @tun: the device
  *
- * Context: process context; nothing is sent, and NAPI is off.
+ * Context: process context; nothing is sent, and NAPI is disabled.
  */
 void omerta_txq_reset(struct omerta_tunnel *tun)
 {
 	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
 
-	forget_helper(tun);
-	tun->txq.cpu = -1;
-	/* The packets that were kept are dropped. */
-	WRITE_ONCE(tun->txq.handed, false);
+	tun->txq.help = no_help;
+	tun->txq.tx_cpu = -1;
+	/* The deferred packets have been dropped. */
+	WRITE_ONCE(tun->txq.handed_over, false);
 	tun->txq.sent = 0;
-	tun->txq.done = 0;
+	tun->txq.completed = 0;
 	netdev_tx_reset_queue(txq);
 #ifdef CONFIG_BQL
-	/* Its counts begin anew, but not yet how far they may go. */
+	/* The reset clears the counts, but not the limit of what may be sent. */
 	dql_completed(&txq->dql, 0);
 #endif
 }

@@ -7,57 +7,65 @@
 
 struct omerta_tunnel;
 
-/* Bytes, with the kernel's own share, that each socket takes in and out. */
+/* Socket buffers in each direction, in bytes of truesize. */
 #define OMERTA_SOCKET_BUFFER	(4 << 20)
 
 /**
- * struct omerta_txq - the device's queue
- * @sent: bytes that BQL was told of, modulo 2^32
- * @done: and of which it was told that they are through; NAPI only
- * @last: when the last packet was sent, in ns; while it is, since when
- * @took: how long the last took, in ns
- * @cpu: who sent the last
- * @quick: grows with packets that come soon after another
- * @own: packets in a row of which @helper is the sender
- * @late: packets in a row that came late, since @quick is 0
- * @helped: senders leave packets to @helper
- * @helper: a CPU, or -1; read without lock
- * @handed: the queue stands, behind packets that came with the one for @work, until
- *	    that wakes it; read without lock
- * @waits: and @work waits until all that was sent is through; read without lock
- * @full: too much is on its way, and packets have no qdisc to wait in
- * @kept: packets for @work
- * @work: sends in the place of the sender
+ * struct omerta_txq_help - help for senders of small packets
+ * @fast_score: grows with each packet that comes soon after another
+ * @own: packets in a row whose sender is on @cpu
+ * @slow_count: packets in a row that came late, since @fast_score is 0
+ * @active: senders leave packets to @cpu
+ * @cpu: the helper, or -1; read without lock
+ */
+struct omerta_txq_help {
+	unsigned int fast_score;
+	unsigned int own;
+	unsigned int slow_count;
+	bool active;
+	int cpu;
+};
+
+/**
+ * struct omerta_txq - state of the device's transmit queue
+ * @sent: bytes reported to BQL as sent, modulo 2^32
+ * @completed: bytes reported to BQL as completed; NAPI only
+ * @tx_stamp: ktime in ns at which the latest transmission started or, once over, ended
+ * @tx_time: duration of the latest transmission, in ns
+ * @tx_cpu: CPU of the latest transmission
+ * @help: help for senders
+ * @handed_over: the queue is stopped and owned by @work until @work wakes it; read without
+ *		 lock
+ * @wait_inflight: @work also waits for earlier datagrams to complete; read without lock
+ * @is_full: too many bytes are in flight, and there is no qdisc for packets to wait in
+ * @deferred: packets for @work
+ * @work: sends on behalf of the sender
  *
- * What has no lock named is changed by who has the queue's lock, or by @work, from when
- * it has taken what is @kept until it wakes the queue.
+ * Members without a named lock are changed under the queue's lock, or by @work from when it
+ * takes @deferred until it wakes the queue.
  */
 struct omerta_txq {
 	u32 sent;
-	u32 done;
-	u64 last;
-	u64 took;
-	int cpu;
-	unsigned int quick;
-	unsigned int own;
-	unsigned int late;
-	bool helped;
-	int helper;
-	bool handed;
-	bool waits;
-	bool full;
-	struct sk_buff_head kept;
+	u32 completed;
+	u64 tx_stamp;
+	u64 tx_time;
+	int tx_cpu;
+	struct omerta_txq_help help;
+	bool handed_over;
+	bool wait_inflight;
+	bool is_full;
+	struct sk_buff_head deferred;
 	struct delayed_work work;
 };
 
 void omerta_txq_init(struct omerta_tunnel *tun, work_func_t help);
-void omerta_txq_kept(struct omerta_tunnel *tun, struct sk_buff_head *packets);
+void omerta_txq_take_deferred(struct omerta_tunnel *tun, struct sk_buff_head *packets);
 void omerta_txq_resume(struct omerta_tunnel *tun);
 bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more);
 void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes);
 bool omerta_txq_is_full(struct omerta_tunnel *tun);
 void omerta_txq_end(struct omerta_tunnel *tun);
-void omerta_txq_room(struct omerta_tunnel *tun);
+void omerta_txq_write_space(struct omerta_tunnel *tun);
 void omerta_txq_poll(struct omerta_tunnel *tun);
 void omerta_txq_purge(struct omerta_tunnel *tun);
 void omerta_txq_destroy(struct omerta_tunnel *tun);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The outer side: sockets, and what comes in on them.
+ * The outer side: sockets, and received datagrams.
  *
- * Datagrams go through the socket's receive queue instead of an encap_rcv
- * hook: netfilter and socket limits hold as for any UDP socket, and GSO
- * packets are not torn apart once the socket asks for them.
+ * Datagrams pass through the socket's receive queue instead of an encap_rcv hook: netfilter
+ * and socket limits apply as for any UDP socket, and GRO packets stay whole.
  *
- * The device itself drops what the queue has no room for, since the kernel would count
- * a super-packet as one datagram. The kernel's limit stands above ours.
+ * The device itself drops datagrams from a full queue, since the kernel would count a
+ * super-packet as one datagram. The kernel's limit is higher than ours.
  */
 #include "datapath/udp.h"
 
@@ -24,14 +23,16 @@ struct sockets {
 	struct socket *sock[OMERTA_FAMILIES];
 };
 
-static void drop(struct omerta_tunnel *tun, struct sk_buff *skb,
-		 enum omerta_drop why)
+static void drop_datagrams(struct omerta_tunnel *tun, struct sk_buff *skb,
+			   enum omerta_drop reason)
 {
-	omerta_drop_many(tun->drops, skb, why, omerta_udp_datagrams(skb));
+	u32 size;
+
+	omerta_drop(tun->drops, skb, reason, omerta_udp_datagrams(skb, &size));
 }
 
-/* Make room in a socket's queue, of the oldest. */
-static void shed(struct omerta_tunnel *tun, struct sock *sk)
+/* Drop the oldest datagrams of a queue that is full. */
+static void shed_datagrams(struct omerta_tunnel *tun, struct sock *sk)
 {
 	struct sk_buff *skb;
 	int off = 0, err;
@@ -40,7 +41,7 @@ static void shed(struct omerta_tunnel *tun, struct sock *sk)
 		skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
 		if (!skb)
 			return;
-		drop(tun, skb, OMERTA_DROP_RX_DROP_SOCKET);
+		drop_datagrams(tun, skb, OMERTA_DROP_RX_SOCKET);
 	}
 }
 
@@ -51,7 +52,7 @@ static void data_ready(struct sock *sk)
 	rcu_read_lock();
 	tun = rcu_dereference_sk_user_data(sk);
 	if (tun) {
-		shed(tun, sk);
+		shed_datagrams(tun, sk);
 		napi_schedule(&tun->napi);
 	}
 	rcu_read_unlock();
@@ -64,21 +65,21 @@ static void write_space(struct sock *sk)
 	rcu_read_lock();
 	tun = rcu_dereference_sk_user_data(sk);
 	if (tun)
-		omerta_txq_room(tun);
+		omerta_txq_write_space(tun);
 	rcu_read_unlock();
 }
 
-/* All UDP sockets start with these; neither is exported. */
+/* The callbacks that every UDP socket starts with. They are not exported. */
 static void (*core_data_ready)(struct sock *sk);
 static void (*core_write_space)(struct sock *sk);
 
 static void sock_attach(struct omerta_tunnel *tun, struct sock *sk)
 {
 	sk->sk_allocation = GFP_ATOMIC;
-	/* Datagrams are charged, but it is the device's queue that stops. */
+	/* Datagrams are charged, but the device's queue stops rather than the socket. */
 	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
 	WRITE_ONCE(sk->sk_rcvbuf, 2 * OMERTA_SOCKET_BUFFER);
-	/* For routes that are changed by ICMP errors; datagrams have their own. */
+	/* For routes that ICMP errors change. Datagrams carry a mark of their own. */
 	WRITE_ONCE(sk->sk_mark, READ_ONCE(tun->fwmark));
 #ifdef CONFIG_NET_RX_BUSY_POLL
 	/* The queue is drained in softirq, which must not poll. */
@@ -90,13 +91,13 @@ static void sock_attach(struct omerta_tunnel *tun, struct sock *sk)
 	rcu_assign_sk_user_data(sk, tun);
 	WRITE_ONCE(sk->sk_data_ready, data_ready);
 	WRITE_ONCE(sk->sk_write_space, write_space);
-	/* Only a socket with a type of encapsulation has its ICMP errors looked at. */
+	/* The kernel calls encap_err_lookup only for sockets with an encap_type. */
 	WRITE_ONCE(udp_sk(sk)->encap_err_lookup, omerta_udp_error);
 	WRITE_ONCE(udp_sk(sk)->encap_type, 1);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* The sock lives on while datagrams are charged to it: leave no trace. */
+/* The sock stays while datagrams are charged to it, so reset all callbacks. */
 static void sock_detach(struct sock *sk)
 {
 	write_lock_bh(&sk->sk_callback_lock);
@@ -122,7 +123,7 @@ static void sockets_close(struct sockets *s)
 	sock_close(s->sock[OMERTA_V6]);
 }
 
-/* One IPv4 and, where there is IPv6, one IPv6 socket of the same port. */
+/* Open an IPv4 socket and, unless IPv6 is disabled, an IPv6 socket on the same port. */
 static int sockets_try(struct net *net, __be16 port, struct sockets *s)
 {
 	struct udp_port_cfg cfg = {
@@ -149,8 +150,8 @@ static int sockets_try(struct net *net, __be16 port, struct sockets *s)
 	return err;
 }
 
-/* Have datagrams of one size that came together delivered together. */
-static int sock_want_gro(struct socket *sock)
+/* Receive datagrams of one size together (UDP GRO). */
+static int sock_enable_gro(struct socket *sock)
 {
 	int on = 1;
 
@@ -171,7 +172,7 @@ static int sockets_open(struct omerta_tunnel *tun, u16 port, struct sockets *s,
 		NL_SET_ERR_MSG(extack, "the namespace that the device was made in is gone");
 		return -ENODEV;
 	}
-	/* A port that is free for IPv4 may be taken for IPv6. */
+	/* A port that is free for IPv4 may be in use for IPv6. */
 	do {
 		err = sockets_try(tun->birth, htons(port), s);
 	} while (err == -EADDRINUSE && !port && --tries);
@@ -179,18 +180,18 @@ static int sockets_open(struct omerta_tunnel *tun, u16 port, struct sockets *s,
 		NL_SET_ERR_MSG(extack, "listen-port is in use; choose another, or 0 for any");
 	if (err)
 		return err;
-	err = sock_want_gro(s->sock[OMERTA_V4]) ?:
-	      sock_want_gro(s->sock[OMERTA_V6]);
+	err = sock_enable_gro(s->sock[OMERTA_V4]) ?:
+	      sock_enable_gro(s->sock[OMERTA_V6]);
 	if (err)
 		sockets_close(s);
 	return err;
 }
 
 /**
- * omerta_udp_probe() - see whether a port could be had
+ * omerta_udp_probe() - check whether a port is available
  * @tun: the device
  * @port: host order, 0 for any
- * @extack: says why not
+ * @extack: gets the reason if it is not
  *
  * Context: process context, RTNL and the device's lock held.
  * Return: 0 or a negative errno.
@@ -208,10 +209,10 @@ int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
 }
 
 /*
- * Take over the datagrams that wait in a socket that finds no more, unless there is a reason
- * to drop them; and the count of those that it has lost.
+ * Take over the datagrams of a socket that receives no more, or drop them if there is a
+ * reason. Take over its count of lost datagrams.
  */
-static void take_rest(struct omerta_tunnel *tun, struct sock *sk, int why)
+static void take_rest(struct omerta_tunnel *tun, struct sock *sk, enum omerta_drop reason)
 {
 	struct sk_buff *skb;
 	int off = 0, err;
@@ -220,20 +221,20 @@ static void take_rest(struct omerta_tunnel *tun, struct sock *sk, int why)
 		skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
 		if (!skb)
 			continue;
-		if (why == OMERTA_NO_DROP)
+		if (!reason)
 			skb_queue_tail(&tun->rx_rest, skb);
 		else
-			drop(tun, skb, why);
+			drop_datagrams(tun, skb, reason);
 	} while (skb || err != -EAGAIN);
-	omerta_drop_many(tun->drops, NULL, OMERTA_DROP_RX_DROP_SOCKET,
-			 sk_drops_read(sk));
+	omerta_drop(tun->drops, NULL, OMERTA_DROP_RX_SOCKET, sk_drops_read(sk));
 }
 
-/* Put sockets, or none, in the place of those that the device has. */
+/* Replace the sockets of the device; @s is NULL for none. */
 static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
 {
+	enum omerta_drop reason;
 	struct sockets old = {};
-	int i, why;
+	int i;
 
 	ASSERT_RTNL();
 	for (i = 0; i < OMERTA_FAMILIES; i++) {
@@ -249,24 +250,24 @@ static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
 			old.sock[i] = was->sk_socket;
 		}
 	}
-	/* Who still sends or receives through the old ones, does so in RCU. */
+	/* Readers of the old sockets are in RCU read-side sections. */
 	synchronize_net();
-	/* Datagrams that still wait since the change before are enough. */
+	/* Datagrams may wait from one change of sockets only, so that their number is bounded. */
 	if (!s)
-		why = OMERTA_DROP_RX_DROP_DOWN;
+		reason = OMERTA_DROP_RX_DOWN;
 	else if (skb_queue_empty_lockless(&tun->rx_rest))
-		why = OMERTA_NO_DROP;
+		reason = OMERTA_DROP_NONE;
 	else
-		why = OMERTA_DROP_RX_DROP_SOCKET;
+		reason = OMERTA_DROP_RX_SOCKET;
 	for (i = 0; i < OMERTA_FAMILIES; i++)
 		if (old.sock[i])
-			take_rest(tun, old.sock[i]->sk, why);
+			take_rest(tun, old.sock[i]->sk, reason);
 	sockets_close(&old);
 	if (!s)
 		return;
 	/*
-	 * Datagrams that were in the old sockets, or came in before data_ready() was in place,
-	 * have woken nobody.
+	 * NAPI was not scheduled for datagrams that were in the old sockets, or that arrived
+	 * before data_ready() was in place.
 	 */
 	local_bh_disable();
 	napi_schedule(&tun->napi);
@@ -274,10 +275,10 @@ static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
 }
 
 /**
- * omerta_udp_open() - open sockets, or change to those of another port
+ * omerta_udp_open() - open sockets, or replace them by sockets on another port
  * @tun: the device
  * @port: host order, 0 for any
- * @extack: says why it failed
+ * @extack: gets the reason of a failure
  *
  * Context: process context, RTNL and the device's lock held.
  * Return: 0 or a negative errno; then the sockets are as before.
@@ -308,7 +309,7 @@ void omerta_udp_close(struct omerta_tunnel *tun)
 }
 
 /**
- * omerta_udp_purge() - drop what was taken over from sockets and not received
+ * omerta_udp_purge() - drop datagrams that were taken over from replaced sockets
  * @tun: the device; its NAPI is disabled
  *
  * Context: process context.
@@ -318,15 +319,15 @@ void omerta_udp_purge(struct omerta_tunnel *tun)
 	struct sk_buff *skb;
 
 	while ((skb = skb_dequeue(&tun->rx_rest)))
-		drop(tun, skb, OMERTA_DROP_RX_DROP_DOWN);
+		drop_datagrams(tun, skb, OMERTA_DROP_RX_DOWN);
 }
 
 /**
- * omerta_udp_lost() - what the sockets have lost otherwise than in counters of ours
+ * omerta_udp_lost() - datagrams that the kernel dropped at the current sockets
  * @tun: the device
  *
  * Context: any.
- * Return: number of the kernel's packets.
+ * Return: number of datagrams, a super-packet counted as one.
  */
 u32 omerta_udp_lost(const struct omerta_tunnel *tun)
 {
@@ -345,7 +346,7 @@ u32 omerta_udp_lost(const struct omerta_tunnel *tun)
 }
 
 /**
- * omerta_udp_set_mark() - tell the sockets of a new fwmark
+ * omerta_udp_set_mark() - set a new fwmark on the sockets
  * @tun: the device
  *
  * Context: process context, RTNL held.
@@ -363,12 +364,12 @@ void omerta_udp_set_mark(struct omerta_tunnel *tun)
 }
 
 /**
- * omerta_udp_recv() - take the next datagram that came in
+ * omerta_udp_recv() - receive the next datagrams
  * @tun: the device
  *
  * Context: the device's NAPI, inside an RCU read-side section.
- * Return: the datagram, data at its UDP payload, headers still in place, owned
- * by the caller; or NULL.
+ * Return: an skb with its data at the UDP payload and the headers still in place, owned by
+ * the caller; or NULL.
  */
 struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun)
 {
@@ -393,44 +394,19 @@ struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun)
 	}
 	return NULL;
 found:
-	/* The socket kept something of its own there. */
+	/* skb->dev shares its space with the UDP socket's dev_scratch. */
 	skb->dev = tun->dev;
 	return skb;
 }
 
 /**
- * omerta_udp_intact() - whether a datagram's checksum is right
- * @tun: the device
- * @skb: from omerta_udp_recv(), as it came
- *
- * A socket that is read otherwise looks at it then. Counts a wrong one as UDP does.
- *
- * Context: as omerta_udp_recv().
- * Return: true if it is, or there is none.
- */
-bool omerta_udp_intact(const struct omerta_tunnel *tun, struct sk_buff *skb)
-{
-	struct sock *sk;
-
-	if (likely(!udp_lib_checksum_complete(skb)))
-		return true;
-	sk = rcu_dereference(tun->sk[skb->protocol == htons(ETH_P_IPV6) ?
-				     OMERTA_V6 : OMERTA_V4]);
-	if (sk) {
-		__UDPX_INC_STATS(sk, UDP_MIB_CSUMERRORS);
-		__UDPX_INC_STATS(sk, UDP_MIB_INERRORS);
-	}
-	return false;
-}
-
-/**
- * omerta_udp_more() - whether more datagrams are likely to have come in
+ * omerta_udp_has_more() - check whether more datagrams have arrived
  * @tun: the device
  *
  * Context: as omerta_udp_recv().
- * Return: true if so; without a lock.
+ * Return: true if that is likely; no lock is taken.
  */
-bool omerta_udp_more(const struct omerta_tunnel *tun)
+bool omerta_udp_has_more(const struct omerta_tunnel *tun)
 {
 	int i;
 
@@ -447,11 +423,53 @@ bool omerta_udp_more(const struct omerta_tunnel *tun)
 }
 
 /**
- * omerta_udp_source() - where a datagram came from
+ * omerta_udp_datagrams() - number of datagrams in an skb
  * @skb: from omerta_udp_recv()
- * @from: gets it
+ * @size: set to the UDP payload bytes of each datagram, at least 1; the last may be shorter
+ *
+ * Return: their number, at least 1.
  */
-void omerta_udp_source(const struct sk_buff *skb, struct omerta_endpoint *from)
+unsigned int omerta_udp_datagrams(const struct sk_buff *skb, u32 *size)
+{
+	*size = max(skb->len, 1U);
+	if (skb_is_gso(skb) && skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4)
+		*size = skb_shinfo(skb)->gso_size;
+	return max(1U, DIV_ROUND_UP(skb->len, *size));
+}
+
+/**
+ * omerta_udp_csum_ok() - verify the UDP checksum of a datagram
+ * @tun: the device
+ * @skb: from omerta_udp_recv(), unchanged
+ *
+ * Other readers of sockets do so as well. Counts an error as UDP does.
+ *
+ * Context: as omerta_udp_recv().
+ * Return: true if the checksum is right, or there is none.
+ */
+bool omerta_udp_csum_ok(const struct omerta_tunnel *tun, struct sk_buff *skb)
+{
+	struct sock *sk;
+
+	if (likely(!udp_lib_checksum_complete(skb)))
+		return true;
+	sk = rcu_dereference(tun->sk[skb->protocol == htons(ETH_P_IPV6) ?
+				     OMERTA_V6 : OMERTA_V4]);
+	if (sk) {
+		__UDPX_INC_STATS(sk, UDP_MIB_CSUMERRORS);
+		__UDPX_INC_STATS(sk, UDP_MIB_INERRORS);
+	}
+	return false;
+}
+
+/**
+ * omerta_udp_source() - read the outer headers of a datagram
+ * @skb: from omerta_udp_recv()
+ * @from: set to its source
+ * @dsfield: set to its DSCP and ECN
+ */
+void omerta_udp_source(const struct sk_buff *skb, struct omerta_endpoint *from,
+		       u8 *dsfield)
 {
 	memset(from, 0, sizeof(*from));
 	from->port = udp_hdr(skb)->source;
@@ -460,23 +478,12 @@ void omerta_udp_source(const struct sk_buff *skb, struct omerta_endpoint *from)
 		from->family = AF_INET;
 		from->addr4 = ip_hdr(skb)->saddr;
 		from->src4 = ip_hdr(skb)->daddr;
+		*dsfield = ip_hdr(skb)->tos;
 	} else {
 		from->family = AF_INET6;
 		from->addr6 = ipv6_hdr(skb)->saddr;
 		from->src6 = ipv6_hdr(skb)->daddr;
 		from->scope = ipv6_iface_scope_id(&from->addr6, skb->skb_iif);
+		*dsfield = ipv6_get_dsfield(ipv6_hdr(skb));
 	}
-}
-
-/**
- * omerta_udp_dsfield() - a datagram's DSCP and ECN
- * @skb: from omerta_udp_recv()
- *
- * Return: the outer header's field.
- */
-u8 omerta_udp_dsfield(const struct sk_buff *skb)
-{
-	if (skb->protocol == htons(ETH_P_IP))
-		return ip_hdr(skb)->tos;
-	return ipv6_get_dsfield(ipv6_hdr(skb));
 }

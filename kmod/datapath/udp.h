@@ -10,31 +10,35 @@
 #include "peer/peer.h"
 #include "datapath/tunnel.h"
 
-/* For the headers of a datagram and of what it goes through. */
+/* Headers of a datagram, and of what it passes through. */
 #define OMERTA_UDP_HEADROOM	(LL_MAX_HEADER + sizeof(struct ipv6hdr) + \
 				 sizeof(struct udphdr))
 
 /**
- * struct omerta_path - the way of one outer datagram
- * @dst: route; a reference
+ * struct omerta_path - path of an outer datagram
+ * @dst: the route; a reference
  * @family: OMERTA_V4 or OMERTA_V6
  * @sport: our port
- * @to: addresses and the peer's port, sources filled in
- * @ecn: ECN bits of the outer header; the caller's
- * @df: not to be fragmented; the caller's, unless the route says no
- * @told_mtu: MTU that an authentic ICMP error told of, 0 if there was none
- * @cut: routers may fragment what fits @told_mtu, as they take less
- * @learned: over IPv6, what the route has learned from errors counts
+ * @to: addresses and the peer's port, with the source address filled in
+ * @hdr_len: bytes of the outer IP and UDP headers
+ * @ecn: ECN bits of the outer header; set by the caller
+ * @df: do not fragment; set by the caller, cleared if the route's MTU is locked
+ * @fragile: routers may fragment what fits @told_mtu, as they take less
+ * @learned: over IPv6, respect what the route has learned from ICMP errors
+ * @nested: the path leads into a device of this driver
+ * @told_mtu: MTU of an authentic ICMP error, 0 for none
  */
 struct omerta_path {
 	struct dst_entry *dst;
 	enum omerta_family family;
 	__be16 sport;
 	struct omerta_endpoint to;
+	u32 hdr_len;
 	u8 ecn;
 	bool df;
-	bool cut;
+	bool fragile;
 	bool learned;
+	bool nested;
 	u32 told_mtu;
 };
 
@@ -46,48 +50,18 @@ void omerta_udp_close(struct omerta_tunnel *tun);
 void omerta_udp_purge(struct omerta_tunnel *tun);
 u32 omerta_udp_lost(const struct omerta_tunnel *tun);
 struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun);
-bool omerta_udp_intact(const struct omerta_tunnel *tun, struct sk_buff *skb);
-bool omerta_udp_more(const struct omerta_tunnel *tun);
-void omerta_udp_source(const struct sk_buff *skb,
-		       struct omerta_endpoint *from);
-u8 omerta_udp_dsfield(const struct sk_buff *skb);
-int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
-		     struct omerta_path *path);
-u32 omerta_udp_room(const struct omerta_path *path);
+bool omerta_udp_has_more(const struct omerta_tunnel *tun);
+unsigned int omerta_udp_datagrams(const struct sk_buff *skb, u32 *size);
+bool omerta_udp_csum_ok(const struct omerta_tunnel *tun, struct sk_buff *skb);
+void omerta_udp_source(const struct sk_buff *skb, struct omerta_endpoint *from,
+		       u8 *dsfield);
+enum omerta_drop omerta_udp_route(struct omerta_tunnel *tun, struct omerta_peer *peer,
+				  struct sk_buff *skb, struct omerta_path *path);
+u32 omerta_udp_max_payload(const struct omerta_path *path);
 void omerta_udp_set_mark(struct omerta_tunnel *tun);
-bool omerta_udp_nested(const struct omerta_tunnel *tun,
-		       const struct omerta_path *path);
 void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 		     struct omerta_path *path, u32 size, unsigned int n);
 
-/**
- * omerta_udp_size() - how long the datagrams are that a packet stands for
- * @skb: from omerta_udp_recv()
- *
- * Return: bytes of UDP payload, of all but the last, which may be shorter; at least 1.
- */
-static inline u32 omerta_udp_size(const struct sk_buff *skb)
-{
-	if (skb_is_gso(skb) && skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4)
-		return skb_shinfo(skb)->gso_size;
-	return max(skb->len, 1U);
-}
-
-/* How many those are. */
-static inline unsigned int omerta_udp_datagrams(const struct sk_buff *skb)
-{
-	return max(1U, DIV_ROUND_UP(skb->len, omerta_udp_size(skb)));
-}
-
-/* Whether a device has sockets. Without them all that it sends is dropped. */
-static inline bool omerta_udp_is_open(const struct omerta_tunnel *tun)
-{
-	return rcu_access_pointer(tun->sk[OMERTA_V4]) ||
-	       rcu_access_pointer(tun->sk[OMERTA_V6]);
-}
-
-void omerta_udp_drop(struct omerta_tunnel *tun, struct sk_buff *skb,
-		     struct omerta_path *path, unsigned int n);
 int omerta_udp_send_to(struct omerta_tunnel *tun, struct sk_buff *skb,
 		       const struct omerta_endpoint *to);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ICMP errors about datagrams of ours: which of them say something about a path.
+ * ICMP errors about our datagrams. An error that quotes a recent record sets the MTU of the
+ * path.
  */
 #include "datapath/udp_error.h"
 
@@ -14,16 +15,18 @@
 #include <net/udp.h>
 
 #include "compat/compat.h"
+#include "datapath/tunnel.h"
 #include "peer/peer.h"
+#include "wire/record.h"
 
-/* Peers in one place that an error may be about. */
+/* Most peers at one endpoint that an error is checked against. */
 #define PEERS_MAX	8
-/* An error arrives within so long, or is not believed. */
+/* An error is believed if it arrives within this time. */
 #define ERROR_TIME	(10 * HZ)
 
 /*
- * Get the MTU that an error tells of, 0 if it tells of none. Its ICMP header was
- * pulled right before the quote.
+ * Return the MTU that an error reports, 0 for none. Its ICMP header is directly in front of
+ * the quote.
  */
 static u32 told_mtu(const struct sock *sk, const struct sk_buff *skb)
 {
@@ -42,7 +45,7 @@ static u32 told_mtu(const struct sock *sk, const struct sk_buff *skb)
 	return 0;
 }
 
-/* Get the endpoint that a quoted datagram went to. */
+/* Get the destination of a quoted datagram. */
 static void quoted_endpoint(const struct sock *sk, const struct sk_buff *skb,
 			    struct omerta_endpoint *to)
 {
@@ -67,10 +70,10 @@ static unsigned long expires_after(const struct sock *sk)
 }
 
 /*
- * Take note of the MTU in an error that quotes a record which a peer was sent lately:
- * its key id and counter are not known off the path.
+ * Note the MTU in an error that quotes a recent record: an off-path attacker knows neither
+ * its key id nor its counter.
  */
-static void see_error(struct omerta_tunnel *tun, const struct sock *sk,
+static void handle_error(struct omerta_tunnel *tun, const struct sock *sk,
 		      const struct sk_buff *skb)
 {
 	int off = skb_transport_offset(skb) + sizeof(struct udphdr);
@@ -82,12 +85,10 @@ static void see_error(struct omerta_tunnel *tun, const struct sock *sk,
 	unsigned int n = 0;
 
 	if (!mtu || skb_copy_bits(skb, off, &hdr, sizeof(hdr)) ||
-	    memcmp(hdr.magic, OMERTA_MAGIC, OMERTA_MAGIC_LEN) ||
-	    hdr.type < OMERTA_TYPE_DATA ||
-	    hdr.type >= OMERTA_TYPE_DATA + OMERTA_CHUNK_CLASSES)
+	    omerta_datagram_type((const u8 *)&hdr, sizeof(hdr)) != OMERTA_DATAGRAM_DATA)
 		return;
 	quoted_endpoint(sk, skb, &to);
-	list = rhltable_lookup(&tun->endpoints, &to, omerta_peer_place_params);
+	list = omerta_peers_at(&tun->peers, &to);
 	rhl_for_each_entry_rcu(peer, pos, list, place_node) {
 		if (n++ == PEERS_MAX)
 			break;
@@ -101,12 +102,12 @@ static void see_error(struct omerta_tunnel *tun, const struct sock *sk,
 }
 
 /**
- * omerta_udp_error() - see an ICMP error about a datagram
+ * omerta_udp_error() - handle an ICMP error about a datagram
  * @sk: a device's socket
  * @skb: the error, with the quoted IP and UDP headers as its network and transport
  *	 headers
  *
- * The kernel calls it as the socket's encap_err_lookup.
+ * This is the socket's encap_err_lookup.
  *
  * Context: BH off, inside an RCU read-side section.
  * Return: 0; -ENOENT if the quoted datagram did not leave by @sk.
@@ -118,6 +119,6 @@ int omerta_udp_error(struct sock *sk, struct sk_buff *skb)
 	if (udp_hdr(skb)->source != inet_sk(sk)->inet_sport)
 		return -ENOENT;
 	if (tun)
-		see_error(tun, sk, skb);
+		handle_error(tun, sk, skb);
 	return 0;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The outer side: routes, and what goes out.
+ * The outer side: routes, and sending of datagrams.
  */
+#include "datapath/udp.h"
+
 #include <linux/udp.h>
 #include <net/ip6_route.h>
 #include <net/ip_tunnels.h>
@@ -12,154 +14,105 @@
 #include <net/udp_tunnel.h>
 
 #include "compat/compat.h"
-#include "datapath/udp.h"
 
-/* Tunnels in tunnels; what is deeper is taken for a circle. */
+/* Deepest nesting of tunnels. Anything deeper is treated as a loop. */
 #define MAX_NESTING	8
 
 /*
- * A route is another way than the peer's datagrams take. The next router may filter sources
- * that are not of this way. Datagrams of a VRF come in by the VRF's device.
+ * Find the IPv4 route, with our address that the peer knows if that is possible: not if it
+ * is not ours any more, nor if the route leaves by another device than the peer's datagrams
+ * arrive on, since the next router may filter the address. Datagrams of a VRF arrive on the
+ * VRF's device.
+ *
+ * udp_tunnel_dst_lookup() is no option: it refuses a route into the device itself, but
+ * another peer may be there.
  */
-static bool leads_elsewhere(const struct dst_entry *dst, const struct omerta_path *path)
-{
-	const struct net_device *dev = dst_dev(dst);
-
-	return path->to.src_if && path->to.src_if != dev->ifindex &&
-	       path->to.src_if != l3mdev_master_ifindex_rcu(dev);
-}
-
-/*
- * Not udp_tunnel_dst_lookup(), which refuses a route into the device itself: another peer may
- * be there.
- */
-static struct dst_entry *lookup4(struct net *net, u32 mark, struct omerta_path *path,
-				 __be32 src)
-{
-	struct flowi4 fl4 = {
-		.flowi4_mark = mark,
-		.flowi4_proto = IPPROTO_UDP,
-		.daddr = path->to.addr4,
-		.saddr = src,
-		.fl4_sport = path->sport,
-		.fl4_dport = path->to.port,
-	};
-	struct rtable *rt = ip_route_output_key(net, &fl4);
-
-	if (IS_ERR(rt))
-		return ERR_PTR(-ENETUNREACH);
-	path->to.src4 = fl4.saddr;
-	return &rt->dst;
-}
-
 static struct dst_entry *route4(struct sock *sk, u32 mark, struct omerta_path *path,
 				struct dst_cache *cache)
 {
-	struct net *net = sock_net(sk);
 	__be32 src = path->to.src4;
-	struct dst_entry *dst;
+	int in = path->to.src_if;
+	struct net_device *dev;
+	struct flowi4 fl4;
 	struct rtable *rt;
 
 	rt = dst_cache_get_ip4(cache, &path->to.src4);
 	if (rt)
 		return &rt->dst;
-	dst = lookup4(net, mark, path, src);
-	/* Our address of old may be gone. */
-	if (src && (IS_ERR(dst) || leads_elsewhere(dst, path))) {
-		if (!IS_ERR(dst))
-			dst_release(dst);
-		dst = lookup4(net, mark, path, 0);
+	for (;;) {
+		fl4 = (struct flowi4) {
+			.flowi4_mark = mark,
+			.flowi4_proto = IPPROTO_UDP,
+			.daddr = path->to.addr4,
+			.saddr = src,
+			.fl4_sport = path->sport,
+			.fl4_dport = path->to.port,
+		};
+		rt = ip_route_output_key(sock_net(sk), &fl4);
+		if (!src)
+			break;
+		if (!IS_ERR(rt)) {
+			dev = dst_dev(&rt->dst);
+			if (!in || in == dev->ifindex || in == l3mdev_master_ifindex_rcu(dev))
+				break;
+			ip_rt_put(rt);
+		}
+		src = 0;
 	}
-	if (!IS_ERR(dst))
-		dst_cache_set_ip4(cache, dst, path->to.src4);
-	return dst;
+	if (IS_ERR(rt))
+		return NULL;
+	path->to.src4 = fl4.saddr;
+	dst_cache_set_ip4(cache, &rt->dst, path->to.src4);
+	return &rt->dst;
 }
 
-/* As lookup4(). */
-static struct dst_entry *lookup6(struct sock *sk, u32 mark, struct omerta_path *path,
-				 const struct in6_addr *src)
-{
-	struct flowi6 fl6 = {
-		.flowi6_oif = path->to.scope,
-		.flowi6_mark = mark,
-		.flowi6_proto = IPPROTO_UDP,
-		.daddr = path->to.addr6,
-		.saddr = *src,
-		.fl6_sport = path->sport,
-		.fl6_dport = path->to.port,
-	};
-	struct dst_entry *dst = omerta_ip6_dst_lookup_flow(sock_net(sk), sk, &fl6, NULL);
-
-	if (IS_ERR(dst))
-		return ERR_PTR(-ENETUNREACH);
-	path->to.src6 = fl6.saddr;
-	return dst;
-}
-
+/* As route4(). */
 static struct dst_entry *route6(struct sock *sk, u32 mark, struct omerta_path *path,
 				struct dst_cache *cache)
 {
 	struct in6_addr src = in6addr_any;
+	int in = path->to.src_if;
+	struct net_device *dev;
 	struct dst_entry *dst;
+	struct flowi6 fl6;
 
 	dst = dst_cache_get_ip6(cache, &path->to.src6);
 	if (dst)
 		return dst;
-	/* Unlike IPv4's, this look-up takes any source for ours. */
+	/* Unlike the lookup of IPv4, this one accepts any source address. */
 	if (ipv6_chk_addr(sock_net(sk), &path->to.src6, NULL, 0))
 		src = path->to.src6;
-	dst = lookup6(sk, mark, path, &src);
-	if (!ipv6_addr_any(&src) && !IS_ERR(dst) && leads_elsewhere(dst, path)) {
+	for (;;) {
+		fl6 = (struct flowi6) {
+			.flowi6_oif = path->to.scope,
+			.flowi6_mark = mark,
+			.flowi6_proto = IPPROTO_UDP,
+			.daddr = path->to.addr6,
+			.saddr = src,
+			.fl6_sport = path->sport,
+			.fl6_dport = path->to.port,
+		};
+		dst = omerta_ip6_dst_lookup_flow(sock_net(sk), sk, &fl6, NULL);
+		if (IS_ERR(dst) || ipv6_addr_any(&src))
+			break;
+		dev = dst_dev(dst);
+		if (!in || in == dev->ifindex || in == l3mdev_master_ifindex_rcu(dev))
+			break;
 		dst_release(dst);
-		dst = lookup6(sk, mark, path, &in6addr_any);
+		src = in6addr_any;
 	}
-	if (!IS_ERR(dst))
-		dst_cache_set_ip6(cache, dst, &path->to.src6);
+	if (IS_ERR(dst))
+		return NULL;
+	path->to.src6 = fl6.saddr;
+	dst_cache_set_ip6(cache, dst, &path->to.src6);
 	return dst;
 }
 
 /*
- * Find the way to @path->to, where a source is replaced that is not ours any more,
- * or not of that way.
- * Returns the socket to send it from.
- */
-static struct sock *find_way(struct omerta_tunnel *tun, struct sk_buff *skb,
-			     struct omerta_path *path, struct dst_cache *cache)
-{
-	struct sock *sk;
-
-	if (path->to.family == AF_UNSPEC)
-		return ERR_PTR(-EDESTADDRREQ);
-	path->family = path->to.family == AF_INET ? OMERTA_V4 : OMERTA_V6;
-	sk = rcu_dereference(tun->sk[path->family]);
-	if (!sk)
-		return ERR_PTR(-ENETDOWN);
-	path->sport = inet_sk(sk)->inet_sport;
-	skb->mark = READ_ONCE(tun->fwmark);
-	path->dst = path->family == OMERTA_V4 ?
-		route4(sk, skb->mark, path, cache) :
-		route6(sk, skb->mark, path, cache);
-	return IS_ERR(path->dst) ? ERR_CAST(path->dst) : sk;
-}
-
-/**
- * omerta_udp_nested() - whether a datagram goes into a device of our kind
- * @tun: the device
- * @path: its way, from omerta_udp_route()
- *
- * Return: true if the tunnel runs in another.
- */
-bool omerta_udp_nested(const struct omerta_tunnel *tun,
-		       const struct omerta_path *path)
-{
-	return dst_dev(path->dst)->netdev_ops == tun->dev->netdev_ops;
-}
-
-/*
- * Return true if a datagram would come back to be sent to the same place again, be it
- * through other peers, or other tunnels of the kind, or if nobody takes it. Those are judged
- * by the routes they have: in a circle the last to look for its route finds the circle
- * closed.
+ * Return true if a datagram would come back to be sent to the same place again, through
+ * other peers or other tunnels of this driver, or if no peer takes it. The check follows
+ * the routes that the peers have cached. In a loop, the last peer to look up its route
+ * finds the loop closed.
  */
 static bool leads_back(const struct omerta_tunnel *tun,
 		       const struct omerta_path *path)
@@ -167,17 +120,19 @@ static bool leads_back(const struct omerta_tunnel *tun,
 	struct dst_entry *dst = dst_clone(path->dst);
 	struct omerta_endpoint to = path->to;
 	struct omerta_peer *peer;
+	struct omerta_tunnel *inner;
 	struct net_device *dev;
 	bool back = false, own;
 	int i;
 
 	for (i = 0; i < MAX_NESTING; i++) {
-		/* A route that ends leads to another device from one moment to the next. */
+		/* The device of a route that expires changes at any moment. */
 		dev = dst_dev(dst);
 		own = dev == tun->dev;
 		if (dev->netdev_ops != tun->dev->netdev_ops)
 			goto out;
-		peer = omerta_peer_by_addr(netdev_priv(dev),
+		inner = netdev_priv(dev);
+		peer = omerta_peer_by_addr(&inner->peers,
 					   to.family == AF_INET6,
 					   to.family == AF_INET6 ?
 					   (void *)&to.addr6 :
@@ -199,77 +154,96 @@ out:
 	return back;
 }
 
-/* Take a way that was found, if it does not come back. */
-static int take_way(struct omerta_tunnel *tun, struct sk_buff *skb,
-		    struct sock *sk, struct omerta_path *path)
+/**
+ * omerta_udp_route() - find the path of a datagram
+ * @tun: the device
+ * @peer: the peer to send it to; NULL for @path->to
+ * @skb: the datagram; marked, and charged to the socket on success
+ * @path: set to the path; holds a reference to the route
+ *
+ * Context: BH off, inside an RCU read-side section.
+ * Return: OMERTA_DROP_NONE, or why there is no path: the peer has no endpoint, the device
+ * no socket, there is no route, or it leads back into the device.
+ */
+enum omerta_drop omerta_udp_route(struct omerta_tunnel *tun, struct omerta_peer *peer,
+				  struct sk_buff *skb, struct omerta_path *path)
 {
-	/* The administrator wants fragments there. An ICMP error may lock a route, too. */
-	if (path->df && path->family == OMERTA_V4 &&
-	    dst_metric_locked(path->dst, RTAX_MTU))
+	struct dst_cache none = {}, *cache = peer ? &peer->cache : &none;
+	enum omerta_drop reason = OMERTA_DROP_TX_NO_ENDPOINT;
+	struct sock *sk;
+	bool v4;
+	u32 min;
+
+	if (peer) {
+		spin_lock_bh(&peer->endpoint_lock);
+		if (unlikely(peer->told_mtu) && time_after_eq(jiffies, peer->told_until))
+			peer->told_mtu = 0;
+		path->told_mtu = peer->told_mtu;
+		path->to = peer->endpoint;
+	}
+	if (path->to.family == AF_UNSPEC)
+		goto out;
+	reason = OMERTA_DROP_TX_DOWN;
+	v4 = path->to.family == AF_INET;
+	path->family = v4 ? OMERTA_V4 : OMERTA_V6;
+	sk = rcu_dereference(tun->sk[path->family]);
+	if (!sk)
+		goto out;
+	reason = OMERTA_DROP_TX_NO_ROUTE;
+	path->sport = inet_sk(sk)->inet_sport;
+	skb->mark = READ_ONCE(tun->fwmark);
+	path->dst = v4 ? route4(sk, skb->mark, path, cache) :
+			 route6(sk, skb->mark, path, cache);
+	if (path->dst)
+		reason = OMERTA_DROP_NONE;
+out:
+	if (peer)
+		spin_unlock_bh(&peer->endpoint_lock);
+	if (reason)
+		return reason;
+
+	path->hdr_len = sizeof(struct udphdr) + (v4 ? sizeof(struct iphdr) :
+						      sizeof(struct ipv6hdr));
+	/*
+	 * As the kernel does, go no lower than net.ipv4.route.min_pmtu. Routers that take
+	 * less have to fragment. IPv6's routers never fragment.
+	 */
+	path->fragile = false;
+	min = v4 ? READ_ONCE(sock_net(sk)->ipv4.ip_rt_min_pmtu) : 0;
+	if (unlikely(path->told_mtu) && path->told_mtu < min) {
+		path->told_mtu = min;
+		path->fragile = true;
+	}
+	path->learned = peer && (path->told_mtu || READ_ONCE(tun->df) != OMERTA_DF_UNSET);
+	/*
+	 * The route's MTU is locked: the administrator wants fragments there, as the
+	 * kernel's tunnels know too. An ICMP error may also lock a route.
+	 */
+	if (path->df && v4 && dst_metric_locked(path->dst, RTAX_MTU))
 		path->df = false;
-	/* Even a cached route may have come to lead into the device. */
-	if (unlikely(omerta_udp_nested(tun, path) && leads_back(tun, path))) {
+	path->nested = dst_dev(path->dst)->netdev_ops == tun->dev->netdev_ops;
+	/* Even a cached route may lead into the device by now. */
+	if (unlikely(path->nested && leads_back(tun, path))) {
 		dst_release(path->dst);
-		return -ELOOP;
+		return OMERTA_DROP_TX_LOOP;
 	}
 	skb_set_owner_w(skb, sk);
-	return 0;
-}
-
-/*
- * As the kernel does, keep to no less than net.ipv4.route.min_pmtu: routers that take less
- * are to cut what they get.
- */
-static void floor_told_mtu(const struct sock *sk, struct omerta_path *path)
-{
-	u32 least;
-
-	path->cut = false;
-	if (likely(!path->told_mtu) || path->family != OMERTA_V4)
-		return;
-	least = READ_ONCE(sock_net(sk)->ipv4.ip_rt_min_pmtu);
-	if (path->told_mtu >= least)
-		return;
-	path->told_mtu = least;
-	path->cut = true;
+	return OMERTA_DROP_NONE;
 }
 
 /**
- * omerta_udp_route() - find the way of a datagram to a peer
- * @peer: the peer
- * @skb: the datagram; marked and charged to the socket on success
- * @path: gets the way; holds a reference to the route
+ * omerta_udp_max_payload() - longest datagram that needs no fragments
+ * @path: its path, from omerta_udp_route()
  *
- * Context: BH off, inside an RCU read-side section.
- * Return: 0; -EDESTADDRREQ without endpoint; -ENETDOWN without socket;
- * -ELOOP if the route leads back into the device; -ENETUNREACH.
+ * The MTU of the path is the route's, which the kernel learns from ICMP errors and forgets
+ * in time, and that of errors that quote our records, see udp_error.c. Anyone may have
+ * forged the former, so they lower the MTU no further than to IPv6's minimum. The MTU of an
+ * IPsec route consists of more than learned values.
+ *
+ * Context: as omerta_udp_route().
+ * Return: bytes of UDP payload.
  */
-int omerta_udp_route(struct omerta_peer *peer, struct sk_buff *skb,
-		     struct omerta_path *path)
-{
-	struct sock *sk;
-
-	spin_lock_bh(&peer->endpoint_lock);
-	if (unlikely(peer->told_mtu) && time_after_eq(jiffies, peer->told_until))
-		peer->told_mtu = 0;
-	path->told_mtu = peer->told_mtu;
-	path->to = peer->endpoint;
-	sk = find_way(peer->tun, skb, path, &peer->cache);
-	spin_unlock_bh(&peer->endpoint_lock);
-	if (IS_ERR(sk))
-		return PTR_ERR(sk);
-	floor_told_mtu(sk, path);
-	/* IPv6's routers cut nothing. */
-	path->learned = path->told_mtu || READ_ONCE(peer->tun->df) != OMERTA_DF_UNSET;
-	return take_way(peer->tun, skb, sk, path);
-}
-
-/*
- * The MTU of a path. Anybody may have forged the ICMP errors that the route has learned
- * from, so they lower it to what IPv6 wants of each link and no further. The MTU of
- * IPsec's routes is not learned alone.
- */
-static u32 path_mtu(const struct omerta_path *path)
+u32 omerta_udp_max_payload(const struct omerta_path *path)
 {
 	const struct dst_entry *dst = path->dst;
 	u32 mtu = dst_mtu(dst), own;
@@ -279,45 +253,12 @@ static u32 path_mtu(const struct omerta_path *path)
 		own -= lwtunnel_headroom(dst->lwtstate, own);
 		mtu = max(mtu, min_t(u32, own, IPV6_MIN_MTU));
 	}
-	return unlikely(path->told_mtu) ? min(mtu, path->told_mtu) : mtu;
+	if (unlikely(path->told_mtu))
+		mtu = min(mtu, path->told_mtu);
+	return mtu - min(mtu, path->hdr_len);
 }
 
-static u32 headers_of(const struct omerta_path *path)
-{
-	return sizeof(struct udphdr) +
-	       (path->family == OMERTA_V4 ? sizeof(struct iphdr) :
-					    sizeof(struct ipv6hdr));
-}
-
-/**
- * omerta_udp_room() - how much a datagram may carry unfragmented
- * @path: its way, from omerta_udp_route()
- *
- * The path's MTU is the route's, which the kernel learns from ICMP errors and forgets
- * in time, and that of errors that quote our records, see udp_error.c.
- *
- * Context: as omerta_udp_route().
- * Return: bytes of UDP payload.
- */
-u32 omerta_udp_room(const struct omerta_path *path)
-{
-	u32 mtu = path_mtu(path);
-
-	return mtu - min(mtu, headers_of(path));
-}
-
-/* Copy what routes of both families have. */
-static void copy_route(struct dst_entry *to, const struct dst_entry *from)
-{
-	to->input = READ_ONCE(from->input);
-	to->output = READ_ONCE(from->output);
-	to->lwtstate = lwtstate_get(from->lwtstate);
-#ifdef CONFIG_IP_ROUTE_CLASSID
-	to->tclassid = from->tclassid;
-#endif
-}
-
-/* Copy a route without the MTU that it has learned; seldom, so out of the way. */
+/* Copy a route without the MTU that it has learned. Rare, so not inline. */
 static noinline struct dst_entry *unlearn4(const struct dst_entry *dst)
 {
 	const struct rtable *rt = dst_rtable(dst);
@@ -333,7 +274,6 @@ static noinline struct dst_entry *unlearn4(const struct dst_entry *dst)
 	copy->rt_gw6 = rt->rt_gw6;
 	/* IPv4's routes never change their metrics. */
 	ip_dst_init_metrics(&copy->dst, (struct dst_metrics *)DST_METRICS_PTR(dst));
-	copy_route(&copy->dst, dst);
 	return &copy->dst;
 }
 
@@ -347,7 +287,7 @@ static noinline struct dst_entry *unlearn6(const struct dst_entry *dst)
 
 	if (!from || !fib6_info_hold_safe(from))
 		return NULL;
-	/* Counted, many at once would be taken for routes that nobody gives back. */
+	/* Not counted: the kernel takes many counted routes for a leak. */
 	copy = ip6_dst_alloc(dev_net(dev), dev,
 			     DST_NOCOUNT | (dst->flags & DST_NOXFRM));
 	if (!copy) {
@@ -363,15 +303,14 @@ static noinline struct dst_entry *unlearn6(const struct dst_entry *dst)
 	copy->rt6i_idev = rt->rt6i_idev;
 	if (copy->rt6i_idev)
 		in6_dev_hold(copy->rt6i_idev);
-	copy_route(&copy->dst, dst);
 	return &copy->dst;
 }
 
 /*
- * Take a copy of a route that has learned from ICMP errors if, for that, the kernel would
- * cut datagrams of @len bytes, or clear their DF, unless it should. The copy is on none of
- * the lists by which the kernel finds a device's routes, so it lives no longer than the
- * datagrams. Without memory for it they go by the route itself.
+ * Copy a route that has learned from ICMP errors if the kernel would fragment datagrams of
+ * @len bytes for that, or clear their DF, and should not. The copy is on none of the lists
+ * by which the kernel finds the routes of a device, so it lives no longer than the
+ * datagrams. Without memory for it the route itself is used.
  *
  * Context: inside an RCU read-side section.
  */
@@ -387,72 +326,28 @@ static void unlearn(struct omerta_path *path, u32 len)
 	} else if (likely(!(dst_rt6_info(dst)->rt6i_flags & RTF_CACHE)) || path->learned) {
 		return;
 	}
-	if (dst_xfrm(dst) || (!locked && len + headers_of(path) <= dst_mtu(dst)))
+	if (dst_xfrm(dst) || (!locked && len + path->hdr_len <= dst_mtu(dst)))
 		return;
 	copy = path->family == OMERTA_V4 ? unlearn4(dst) : unlearn6(dst);
 	if (!copy)
 		return;
+	copy->input = READ_ONCE(dst->input);
+	copy->output = READ_ONCE(dst->output);
+	copy->lwtstate = lwtstate_get(dst->lwtstate);
+#ifdef CONFIG_IP_ROUTE_CLASSID
+	copy->tclassid = dst->tclassid;
+#endif
 	dst_release(dst);
 	path->dst = copy;
-}
-
-/* The tunnel helpers leave this to whoever makes such an skb. */
-static void set_gso(struct sk_buff *skb, u32 size, unsigned int n)
-{
-	struct skb_shared_info *info = skb_shinfo(skb);
-
-	info->gso_type = SKB_GSO_UDP_L4;
-	info->gso_size = size;
-	info->gso_segs = n;
-	skb->ip_summed = CHECKSUM_PARTIAL;
-	/* The UDP header will be put before the data. */
-	skb->csum_start = skb_headroom(skb) - sizeof(struct udphdr);
-	skb->csum_offset = offsetof(struct udphdr, check);
-}
-
-/* Whether datagrams would not wait for the next hop's address. */
-static bool next_hop_known(const struct omerta_path *path)
-{
-	const void *to = path->family == OMERTA_V4 ?
-				(const void *)&path->to.addr4 :
-				(const void *)&path->to.addr6;
-	struct neighbour *neigh;
-	bool known;
-
-	/* Encapsulated, it goes to somebody else first. */
-	if (path->dst->lwtstate)
-		return true;
-	neigh = dst_neigh_lookup(path->dst, to);
-	if (IS_ERR_OR_NULL(neigh))
-		return true;
-	known = READ_ONCE(neigh->nud_state) & NUD_VALID;
-	neigh_release(neigh);
-	return known;
-}
-
-/**
- * omerta_udp_drop() - drop datagrams in place of omerta_udp_send()
- * @tun: the device
- * @skb: UDP payload; consumed
- * @path: its way, from omerta_udp_route(); the reference is consumed
- * @n: how many datagrams it stands for
- *
- * Context: any but hard interrupt.
- */
-void omerta_udp_drop(struct omerta_tunnel *tun, struct sk_buff *skb,
-		     struct omerta_path *path, unsigned int n)
-{
-	dst_release(path->dst);
-	omerta_drop_many(tun->drops, skb, OMERTA_DROP_TX_DROP_DOWN, n);
 }
 
 /**
  * omerta_udp_send() - send datagrams
  * @tun: the device
  * @skb: UDP payload with %OMERTA_UDP_HEADROOM; consumed
- * @path: its way, from omerta_udp_route(); the reference is consumed
- * @size: bytes of each datagram but the last if @skb stands for several, or 0
- * @n: how many it stands for
+ * @path: its path, from omerta_udp_route(); the reference to the route is put
+ * @size: bytes of each datagram but the last if @skb holds several, or 0
+ * @n: number of datagrams
  *
  * Context: BH off.
  */
@@ -460,31 +355,52 @@ void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 		     struct omerta_path *path, u32 size, unsigned int n)
 {
 	const struct omerta_endpoint *to = &path->to;
+	bool v4 = path->family == OMERTA_V4, orphan;
+	struct neighbour *neigh;
 	struct sock *sk;
 
 	rcu_read_lock();
 	sk = rcu_dereference(tun->sk[path->family]);
 	if (unlikely(!sk)) {
-		omerta_udp_drop(tun, skb, path, n);
+		dst_release(path->dst);
+		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DOWN, n);
 		goto out;
 	}
 	unlearn(path, size ?: skb->len);
-	/* We count ourselves. */
+	/* Keep udp_tunnel_xmit_skb() from counting for skb->dev; we count ourselves. */
 	skb->dev = NULL;
 	skb->ignore_df = !path->df;
-	if (size)
-		set_gso(skb, size, n);
+	if (size) {
+		/* The tunnel helpers leave this to the caller. */
+		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+		skb_shinfo(skb)->gso_size = size;
+		skb_shinfo(skb)->gso_segs = n;
+		skb->ip_summed = CHECKSUM_PARTIAL;
+		/* The UDP header will be put in front of the data. */
+		skb->csum_start = skb_headroom(skb) - sizeof(struct udphdr);
+		skb->csum_offset = offsetof(struct udphdr, check);
+	}
 	/*
-	 * For seconds perhaps, and the queue is also that of other peers; or in a queue that
-	 * may be our own, which would wait for it.
+	 * Neighbour resolution can take seconds, and the queue is shared with the other
+	 * peers: it must not wait. Neither must it wait for another device of this driver,
+	 * which may wait for us. The next hop of an encapsulating route is not a neighbour.
 	 */
-	if (unlikely(omerta_udp_nested(tun, path) || !next_hop_known(path)))
+	orphan = path->nested;
+	if (!orphan && !path->dst->lwtstate) {
+		neigh = dst_neigh_lookup(path->dst, v4 ? (const void *)&to->addr4 :
+							 (const void *)&to->addr6);
+		if (!IS_ERR_OR_NULL(neigh)) {
+			orphan = !(READ_ONCE(neigh->nud_state) & NUD_VALID);
+			neigh_release(neigh);
+		}
+	}
+	if (unlikely(orphan))
 		skb_orphan(skb);
-	if (path->family == OMERTA_V4)
+	if (v4)
 		udp_tunnel_xmit_skb(dst_rtable(path->dst), sk, skb, to->src4,
 				    to->addr4, path->ecn,
 				    ip4_dst_hoplimit(path->dst),
-				    path->df && !path->cut ? htons(IP_DF) : 0,
+				    path->df && !path->fragile ? htons(IP_DF) : 0,
 				    path->sport, to->port, false, false, 0);
 	else
 		udp_tunnel6_xmit_skb(path->dst, sk, skb, NULL, &to->src6,
@@ -495,58 +411,58 @@ out:
 	rcu_read_unlock();
 }
 
-/* Whether IPv6 would fragment a datagram for what its route learned from errors. */
-static bool would_be_cut(const struct omerta_path *path, u32 len)
-{
-	return path->family == OMERTA_V6 &&
-	       dst_rt6_info(path->dst)->rt6i_flags & RTF_CACHE &&
-	       len + headers_of(path) > dst_mtu(path->dst);
-}
-
-/* Send a copy of a datagram in fragments. */
-static void send_cut(struct omerta_tunnel *tun, const struct sk_buff *skb,
-		     struct omerta_path path)
-{
-	struct sk_buff *copy = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
-
-	if (!copy)
-		return;
-	dst_hold(path.dst);
-	path.learned = true;
-	omerta_udp_send(tun, copy, &path, 0, 1);
-}
-
 /**
- * omerta_udp_send_to() - send a datagram to anywhere
+ * omerta_udp_send_to() - send a datagram to any address
  * @tun: the device
  * @skb: UDP payload with %OMERTA_UDP_HEADROOM; consumed
- * @to: where to, from where if that matters
+ * @to: its destination, and its source address if that matters
  *
- * Over IPv6 nobody knows whether an ICMP error about the path was true, so a datagram that
- * is longer than that goes whole and, once more, in fragments.
+ * Over IPv6 it is unknown whether an ICMP error about the path was authentic. So a datagram
+ * that is longer than such an error says is sent whole, and once more in fragments.
  *
  * Context: BH off.
- * Return: as omerta_udp_route().
+ * Return: 0; -EDESTADDRREQ without a destination; -ENETDOWN without a socket; -ELOOP if the
+ * route leads back into the device; -ENETUNREACH.
  */
 int omerta_udp_send_to(struct omerta_tunnel *tun, struct sk_buff *skb,
 		       const struct omerta_endpoint *to)
 {
-	struct omerta_path path = { .to = *to };
-	struct dst_cache none = {};
-	struct sock *sk;
-	int err;
+	struct omerta_path path = { .to = *to }, cut;
+	struct sk_buff *copy;
+	int err = 0;
 
 	rcu_read_lock();
-	sk = find_way(tun, skb, &path, &none);
-	err = IS_ERR(sk) ? PTR_ERR(sk) : take_way(tun, skb, sk, &path);
+	switch (omerta_udp_route(tun, NULL, skb, &path)) {
+	case OMERTA_DROP_NONE:
+		break;
+	case OMERTA_DROP_TX_NO_ENDPOINT:
+		err = -EDESTADDRREQ;
+		break;
+	case OMERTA_DROP_TX_DOWN:
+		err = -ENETDOWN;
+		break;
+	case OMERTA_DROP_TX_LOOP:
+		err = -ELOOP;
+		break;
+	default:
+		err = -ENETUNREACH;
+	}
 	if (err) {
 		kfree_skb(skb);
 		goto out;
 	}
-	/* Data does not wait for what strangers cause. */
+	/* Data must not wait for datagrams that strangers cause. */
 	skb_orphan(skb);
-	if (would_be_cut(&path, skb->len))
-		send_cut(tun, skb, path);
+	if (path.family == OMERTA_V6 && dst_rt6_info(path.dst)->rt6i_flags & RTF_CACHE &&
+	    skb->len + path.hdr_len > dst_mtu(path.dst)) {
+		copy = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
+		if (copy) {
+			dst_hold(path.dst);
+			cut = path;
+			cut.learned = true;
+			omerta_udp_send(tun, copy, &cut, 0, 1);
+		}
+	}
 	omerta_udp_send(tun, skb, &path, 0, 1);
 out:
 	rcu_read_unlock();

@@ -9,19 +9,19 @@
 
 /**
  * struct omerta_device_config - settings to change
- * @has: which of the others are given, BIT(OMERTA_A_DEVICE_*)
+ * @has: the settings that are given, BIT(OMERTA_A_DEVICE_*)
  * @port: UDP port, host order, 0 for any
  * @fwmark: mark of outgoing datagrams
  * @class: chunk class
- * @policy: where to seal and open
- * @threshold: of policy auto
- * @cpus: of policy percpu
- * @engine: what seals and opens
+ * @policy: enum omerta_policy
+ * @threshold: threshold of policy auto, bytes
+ * @cpus: CPUs that may seal and open
+ * @engine: engine that seals and opens
  * @batch: small packets may share a record
- * @df: whether datagrams may be fragmented
- * @control_rate: control datagrams from others than peers, a second
- * @control_source_rate: those from one source, a second
- * @control_share: sixteenths of the reader's buffer for strangers
+ * @df: enum omerta_df
+ * @control_rate: control datagrams from strangers per second
+ * @control_source_rate: control datagrams from one source per second
+ * @control_share: share of the reader's buffer for strangers, in sixteenths
  */
 struct omerta_device_config {
 	unsigned long has;
@@ -41,10 +41,15 @@ struct omerta_device_config {
 
 int omerta_device_init(void);
 void omerta_device_exit(void);
-bool omerta_device_is(const struct net_device *dev);
+bool netif_is_omerta(const struct net_device *dev);
 struct net_device *omerta_device_create(struct net *net, const char *name,
 					struct netlink_ext_ack *extack);
 void omerta_device_drops(const struct omerta_tunnel *tun, u64 sum[OMERTA_DROPS]);
+void omerta_device_each_peer(struct omerta_tunnel *tun,
+			     void (*fn)(struct omerta_peer *peer));
+void omerta_devices_each_peer(void (*fn)(struct omerta_peer *peer));
+void omerta_device_check_peer(struct omerta_peer *peer);
+void omerta_device_set_gso_limits(struct omerta_tunnel *tun, u32 mtu);
 int omerta_device_configure(struct omerta_tunnel *tun,
 			    const struct omerta_device_config *config,
 			    struct netlink_ext_ack *extack);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is due at some time. A peer has one timer; whoever has something to
- * wait for makes an appointment with omerta_peer_due(), and when the timer
- * runs it looks at everything and makes the next appointments.
+ * Timers. A peer has one timer. omerta_peer_due() has it run in time; it then checks
+ * everything that may be due, and arms itself for what is due next.
  */
 #include "device/timers.h"
 
@@ -13,10 +12,10 @@
 #include "peer/event.h"
 #include "datapath/tx.h"
 
-/* How often an empty record asks for the confirmation of a key. */
+/* Most empty records that ask for the confirmation of a key. */
 #define CONFIRM_TRIES	10
-/* A timer that is due later looks again meanwhile. */
-#define LOOK_AGAIN	(24 * 3600 * HZ)
+/* Longest timeout that is armed. A later deadline arms the timer again. */
+#define TIMEOUT_MAX	(24 * 3600 * HZ)
 
 static void run_keys(struct omerta_peer *peer)
 {
@@ -26,10 +25,10 @@ static void run_keys(struct omerta_peer *peer)
 	if (due == U64_MAX)
 		return;
 	wait = due > now ? nsecs_to_jiffies64(due - now) : 0;
-	omerta_peer_due(peer, jiffies + 1 + min_t(u64, wait, LOOK_AGAIN));
+	omerta_peer_due(peer, jiffies + 1 + min_t(u64, wait, TIMEOUT_MAX));
 }
 
-/* Tell where a peer went, not more often than once a second. */
+/* Notify listeners of a peer's endpoint, at most once per second. */
 static void run_moved(struct omerta_peer *peer)
 {
 	struct omerta_endpoint to;
@@ -49,7 +48,7 @@ static void run_moved(struct omerta_peer *peer)
 			  &to);
 }
 
-/* Only the timer tells of silence and of its end, so in this order. */
+/* Only the timer sends peer-silent and peer-alive, so listeners see them in order. */
 static void run_contact(struct omerta_peer *peer)
 {
 	unsigned long since = READ_ONCE(peer->waiting_since);
@@ -65,12 +64,12 @@ static void run_contact(struct omerta_peer *peer)
 		omerta_peer_due(peer, since + OMERTA_SILENCE);
 		return;
 	}
-	/* A router may drop what comes from this address of ours. */
+	/* A router may drop datagrams from this address of ours. */
 	omerta_peer_forget_source(peer);
 	omerta_event_peer(peer->tun->dev, OMERTA_CMD_PEER_SILENT_NTF, peer->id,
 			  NULL);
 	WRITE_ONCE(peer->silent_since, since);
-	/* Pairs with omerta_peer_heard(): one of us sees what the other wrote. */
+	/* Pairs with xchg() in commit_burst(): one of us sees what the other wrote. */
 	smp_mb();
 	if (READ_ONCE(peer->waiting_since) != since)
 		omerta_peer_due(peer, jiffies);
@@ -79,12 +78,12 @@ static void run_contact(struct omerta_peer *peer)
 static void run_confirm(struct omerta_peer *peer)
 {
 	struct omerta_key *key = rcu_dereference(peer->ring.active);
-	/* Pairs with omerta_timers_confirm(). */
+	/* Pairs with the release in omerta_timers_confirm(). */
 	unsigned int left = key ? smp_load_acquire(&key->confirm_left) : 0;
 
 	if (!left)
 		return;
-	/* The first is sent even then: the other end is to learn that the key is active. */
+	/* The first one is sent in any case: it tells the other end that the key is active. */
 	if (READ_ONCE(key->confirmed) && left < CONFIRM_TRIES) {
 		WRITE_ONCE(key->confirm_left, 0);
 		return;
@@ -107,7 +106,7 @@ static void run_answer(struct omerta_peer *peer)
 		omerta_peer_due(peer, at);
 		return;
 	}
-	/* A change means that somebody sends, or has made another appointment. */
+	/* A change means that a record was sent, or that another answer is due. */
 	if (cmpxchg(&peer->answer_at, at, 0) == at)
 		omerta_tx_keepalive(peer);
 }
@@ -120,16 +119,16 @@ static void run_keepalive(struct omerta_peer *peer)
 	if (!interval)
 		return;
 	if (time_after_eq(jiffies, at)) {
-		/* It counts as traffic: the tunnel is to be there. */
+		/* It counts as traffic that needs a key: the tunnel should stay up. */
 		if (!omerta_tx_keepalive(peer))
-			omerta_keyring_needed(&peer->ring);
+			omerta_key_needed(&peer->ring);
 		at = jiffies + interval;
 	}
 	omerta_peer_due(peer, at);
 }
 
 /**
- * omerta_timers_run() - look at everything that may be due for a peer
+ * omerta_timers_run() - timer function: check everything that may be due for a peer
  * @t: the peer's timer
  *
  * Context: softirq.
@@ -138,7 +137,10 @@ void omerta_timers_run(struct timer_list *t)
 {
 	struct omerta_peer *peer = timer_container_of(peer, t, timer);
 
-	/* Pairs with omerta_peer_due(): we see what is due, or it that we do not wait. */
+	/*
+	 * Pairs with the barrier in omerta_peer_due(): either we see what is due, or it sees
+	 * that the timer is not pending.
+	 */
 	smp_mb();
 	rcu_read_lock();
 	if (READ_ONCE(peer->dead))
@@ -157,10 +159,10 @@ out:
 }
 
 /**
- * omerta_timers_confirm() - tell the other end of a newly active key
+ * omerta_timers_confirm() - tell the other end that a key is active
  * @peer: the peer
  *
- * Sends empty records, one a second, until a record under the key arrives.
+ * Sends an empty record per second until a record under the key arrives.
  *
  * Context: process context, the device's lock held.
  */
@@ -174,7 +176,7 @@ void omerta_timers_confirm(struct omerta_peer *peer)
 	key = rcu_dereference(peer->ring.active);
 	if (key) {
 		key->confirm_at = jiffies;
-		/* Pairs with run_confirm(). */
+		/* Pairs with the acquire in run_confirm(). */
 		smp_store_release(&key->confirm_left, CONFIRM_TRIES);
 	}
 	rcu_read_unlock();

@@ -7,8 +7,9 @@
 #include "datapath/control.h"
 #include "netlink/request.h"
 #include "datapath/udp.h"
+#include "wire/record.h"
 
-/* Keys that were agreed on under another identity end, also those of an earlier agent. */
+/* Kill keys that were agreed on under another identity, by this agent or an earlier one. */
 static void take_identity(struct omerta_tunnel *tun, const u8 *public_key)
 {
 	u8 *identity = tun->control.identity;
@@ -20,7 +21,7 @@ static void take_identity(struct omerta_tunnel *tun, const u8 *public_key)
 	if (!memcmp(identity, public_key, OMERTA_KEY_LEN))
 		return;
 	if (memchr_inv(identity, 0, OMERTA_KEY_LEN))
-		xa_for_each(&tun->peers, id, peer)
+		xa_for_each(&tun->peers.by_id, id, peer)
 			omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_IDENTITY,
 					    OMERTA_KEYS_AGREED);
 	memcpy(identity, public_key, OMERTA_KEY_LEN);
@@ -29,37 +30,25 @@ static void take_identity(struct omerta_tunnel *tun, const u8 *public_key)
 int omerta_nl_control_bind_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *key = info->attrs[OMERTA_A_CONTROL_PUBLIC_KEY];
-	struct omerta_nl_ref ref;
+	struct omerta_tunnel *tun = info->user_ptr[0];
 	int err;
 
-	err = omerta_nl_tunnel_get(info, &ref);
-	if (err)
-		return err;
-	err = omerta_nl_outer_capable(skb, info, ref.tun) ?:
-	      omerta_control_bind(ref.tun, NETLINK_CB(skb).sk, info->snd_portid,
+	err = omerta_nl_outer_capable(skb, info, tun) ?:
+	      omerta_control_bind(tun, NETLINK_CB(skb).sk, info->snd_portid,
 				  key ? nla_data(key) : NULL,
 				  info->attrs[OMERTA_A_CONTROL_ALL_TYPES],
 				  info->extack);
 	if (!err && key)
-		take_identity(ref.tun, nla_data(key));
-	omerta_nl_tunnel_put(&ref);
+		take_identity(tun, nla_data(key));
 	return err;
 }
 
 int omerta_nl_control_unbind_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct omerta_nl_ref ref;
-	int err;
-
-	err = omerta_nl_tunnel_get(info, &ref);
-	if (err)
-		return err;
-	err = omerta_control_unbind(ref.tun, NETLINK_CB(skb).sk, info->extack);
-	omerta_nl_tunnel_put(&ref);
-	return err;
+	return omerta_control_unbind(info->user_ptr[0], NETLINK_CB(skb).sk, info->extack);
 }
 
-/* Our address, if the request names one. */
+/* Parse our own address, if the request has one. */
 static int parse_local(const struct genl_info *info, struct omerta_endpoint *to)
 {
 	struct nlattr *local = info->attrs[OMERTA_A_CONTROL_LOCAL_ADDR];
@@ -85,14 +74,14 @@ static int parse_datagram(const struct genl_info *info,
 	struct nlattr *data = info->attrs[OMERTA_A_CONTROL_DATA];
 	int err;
 
-	err = omerta_endpoint_parse(info, OMERTA_A_CONTROL_ENDPOINT_ADDR, to);
+	err = omerta_nl_endpoint_parse(info, OMERTA_A_CONTROL_ENDPOINT_ADDR, to);
 	if (err < 0)
 		return err;
 	if (!err || !data) {
 		NL_SET_ERR_MSG(info->extack, "endpoint and data are needed");
 		return -EINVAL;
 	}
-	if (!omerta_control_is(nla_data(data), nla_len(data))) {
+	if (omerta_datagram_type(nla_data(data), nla_len(data)) != OMERTA_DATAGRAM_CONTROL) {
 		NL_SET_ERR_MSG_ATTR(info->extack, data,
 				    "data must be a datagram of type 0x03 or 0x20 to 0x2f");
 		return -EINVAL;
@@ -119,7 +108,7 @@ static int send_datagram(const struct genl_info *info, struct omerta_tunnel *tun
 	struct sk_buff *skb;
 	int err;
 
-	/* Before it is sent, as the answer may come at once. */
+	/* Remember it before it is sent, as the answer may come at once. */
 	err = omerta_control_sent(tun, nla_data(data), nla_len(data),
 				  id ? nla_get_u32(id) : 0);
 	if (err)
@@ -148,23 +137,16 @@ static int send_datagram(const struct genl_info *info, struct omerta_tunnel *tun
 
 int omerta_nl_control_send_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	struct omerta_tunnel *tun = info->user_ptr[0];
 	struct omerta_endpoint to;
-	struct omerta_nl_ref ref;
 	int err;
 
-	err = parse_datagram(info, &to);
+	err = parse_datagram(info, &to) ?: omerta_nl_outer_capable(skb, info, tun);
 	if (err)
 		return err;
-	err = omerta_nl_tunnel_get(info, &ref);
-	if (err)
-		return err;
-	err = omerta_nl_outer_capable(skb, info, ref.tun);
-	if (!err && !omerta_control_bound(ref.tun, NETLINK_CB(skb).sk)) {
+	if (!omerta_control_bound(tun, NETLINK_CB(skb).sk)) {
 		NL_SET_ERR_MSG(info->extack, "only the socket that is bound to it may send");
-		err = -ENOTCONN;
+		return -ENOTCONN;
 	}
-	if (!err)
-		err = send_datagram(info, ref.tun, &to);
-	omerta_nl_tunnel_put(&ref);
-	return err;
+	return send_datagram(info, tun, &to);
 }

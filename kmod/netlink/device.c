@@ -12,7 +12,7 @@
 #include "device/device.h"
 #include "peer/event.h"
 #include "peer/fingerprint.h"
-#include "crypto/engine.h"
+#include "crypto/engines.h"
 #include "netlink/request.h"
 #include "wire/record.h"
 
@@ -218,14 +218,14 @@ int omerta_nl_device_new_doit(struct sk_buff *skb, struct genl_info *info)
 	rtnl_lock();
 	dev = create(skb, info);
 	err = PTR_ERR_OR_ZERO(dev);
-	/* These fit, so a device that was made is never an error. */
+	/* These always fit, so a device that was created is never reported as an error. */
 	if (!err)
 		omerta_put_device(msg, dev);
 	rtnl_unlock();
 	if (err)
 		goto err_msg;
 	genlmsg_end(msg, hdr);
-	/* The device is there, whether its maker reads that or not. */
+	/* The device exists, whether the reply can be delivered or not. */
 	genlmsg_reply(msg, info);
 	return 0;
 
@@ -245,7 +245,7 @@ int omerta_nl_device_del_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!err) {
 		dev = ref.tun->dev;
 		omerta_nl_tunnel_put(&ref);
-		/* It stays, for RTNL is held. */
+		/* The device stays, since RTNL is held. */
 		unregister_netdevice(dev);
 	}
 	rtnl_unlock();
@@ -269,9 +269,8 @@ static int fill_stats(struct sk_buff *msg, struct omerta_tunnel *tun)
 	    nla_put_uint(msg, OMERTA_A_DEVICE_STATS_TX_BYTES, link.tx_bytes))
 		return -EMSGSIZE;
 	omerta_device_drops(tun, drops);
-	for (i = 0; i < OMERTA_DROPS; i++)
-		if (nla_put_uint(msg, OMERTA_A_DEVICE_STATS_RX_DROP_MALFORMED + i,
-				 drops[i]))
+	for (i = OMERTA_DROP_NONE + 1; i < OMERTA_DROPS; i++)
+		if (nla_put_uint(msg, OMERTA_DROP_ATTR(i), drops[i]))
 			return -EMSGSIZE;
 	nla_nest_end(msg, nest);
 	return 0;
@@ -287,7 +286,7 @@ static int put_cpus(struct sk_buff *msg, const struct cpumask *cpus)
 	return nla_put_string(msg, OMERTA_A_DEVICE_CPUS, list);
 }
 
-/* For administrators */
+/* Settings, for administrators only. */
 static int fill_settings(struct sk_buff *msg, const struct omerta_tunnel *tun)
 {
 	struct omerta_fingerprint_usage usage;
@@ -297,14 +296,14 @@ static int fill_settings(struct sk_buff *msg, const struct omerta_tunnel *tun)
 	omerta_fingerprint_usage(dev_net(tun->dev), &usage);
 	if (nla_put_u32(msg, OMERTA_A_DEVICE_FWMARK, tun->fwmark) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CHUNK_SIZE,
-			omerta_chunk_size(tun->class)) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_POLICY, tun->policy) ||
+			OMERTA_CHUNK_SIZE(tun->class)) ||
+	    nla_put_u32(msg, OMERTA_A_DEVICE_POLICY, tun->pool.policy) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_PERCPU_THRESHOLD,
-			tun->threshold) ||
+			tun->pool.threshold) ||
 	    put_cpus(msg, tun->pool.cpus) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_BATCH, tun->batch) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_DF, tun->df) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_PEERS, tun->n_peers) ||
+	    nla_put_u32(msg, OMERTA_A_DEVICE_PEERS, tun->peers.n) ||
 	    nla_put_string(msg, OMERTA_A_DEVICE_ENGINE,
 			   omerta_engine_name(tun->engine)) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_RATE, tun->control.rate) ||
@@ -323,8 +322,8 @@ static int fill_settings(struct sk_buff *msg, const struct omerta_tunnel *tun)
 }
 
 /*
- * Anyone is told what other tools tell anyone, without a lock that changes of the
- * device wait for. @request is whose capabilities count.
+ * Everyone may see what other tools show to everyone, without a lock that changes of the
+ * device wait for. The sender of @request needs capabilities for the settings.
  */
 static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun,
 		       struct sk_buff *request)
@@ -389,7 +388,7 @@ static int dump_device(struct sk_buff *skb, struct netlink_callback *cb,
 	return err == -ENODEV ? 0 : err;
 }
 
-/* The first of our devices from @ifindex on; a reference, or NULL. */
+/* Take a reference to our first device from @ifindex on, or return NULL. */
 static struct net_device *next_device(struct net *net, unsigned long *ifindex,
 				      netdevice_tracker *tracker)
 {
@@ -398,7 +397,7 @@ static struct net_device *next_device(struct net *net, unsigned long *ifindex,
 
 	rcu_read_lock();
 	for_each_netdev_dump(net, dev, index)
-		if (omerta_device_is(dev)) {
+		if (netif_is_omerta(dev)) {
 			netdev_hold(dev, tracker, GFP_ATOMIC);
 			break;
 		}

@@ -15,6 +15,17 @@
 /* Common nested types */
 extern const struct nla_policy omerta_allowed_ip_nl_policy[OMERTA_A_ALLOWED_IP_PEER_ID + 1];
 
+int omerta_nl_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
+		       struct genl_info *info);
+int omerta_nl_key_new_pre_doit(const struct genl_split_ops *ops,
+			       struct sk_buff *skb, struct genl_info *info);
+void
+omerta_nl_post_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
+		    struct genl_info *info);
+void
+omerta_nl_key_new_post_doit(const struct genl_split_ops *ops,
+			    struct sk_buff *skb, struct genl_info *info);
+
 int omerta_nl_device_new_doit(struct sk_buff *skb, struct genl_info *info);
 int omerta_nl_device_del_doit(struct sk_buff *skb, struct genl_info *info);
 int omerta_nl_device_set_doit(struct sk_buff *skb, struct genl_info *info);

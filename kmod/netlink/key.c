@@ -74,15 +74,40 @@ static int parse_key(const struct genl_info *info,
 	return 0;
 }
 
-/* A key has become active. */
+/* Called when a key has become active. */
 static void activated(struct omerta_peer *peer)
 {
 	omerta_timers_confirm(peer);
 	omerta_nl_flush(peer);
 }
 
-static int key_new(const struct genl_info *info, struct omerta_tunnel *tun)
+/* Secrets of a request are zeroized whether it succeeds or not. */
+static void wipe_secrets(const struct genl_info *info)
 {
+	wipe(info->attrs[OMERTA_A_KEY_RX_SECRET]);
+	wipe(info->attrs[OMERTA_A_KEY_TX_SECRET]);
+}
+
+int omerta_nl_key_new_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
+			       struct genl_info *info)
+{
+	int err = omerta_nl_pre_doit(ops, skb, info);
+
+	if (err)
+		wipe_secrets(info);
+	return err;
+}
+
+void omerta_nl_key_new_post_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
+				 struct genl_info *info)
+{
+	wipe_secrets(info);
+	omerta_nl_post_doit(ops, skb, info);
+}
+
+int omerta_nl_key_new_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct omerta_tunnel *tun = info->user_ptr[0];
 	struct omerta_key_config config = {};
 	struct omerta_peer *peer;
 	int err;
@@ -97,36 +122,21 @@ static int key_new(const struct genl_info *info, struct omerta_tunnel *tun)
 	if (err)
 		return err;
 	tun->generation++;
-	/* Its limits in time. */
+	/* The timer applies its time limits. */
 	omerta_peer_due(peer, jiffies);
 	if (config.activation == OMERTA_ACTIVATION_NOW)
 		activated(peer);
 	return 0;
 }
 
-int omerta_nl_key_new_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct omerta_nl_ref ref;
-	int err;
-
-	err = omerta_nl_tunnel_get(info, &ref);
-	if (!err) {
-		err = key_new(info, ref.tun);
-		omerta_nl_tunnel_put(&ref);
-	}
-	wipe(info->attrs[OMERTA_A_KEY_RX_SECRET]);
-	wipe(info->attrs[OMERTA_A_KEY_TX_SECRET]);
-	return err;
-}
-
-/* Do something to a key that a request names. */
+/* Apply @fn to the key that a request names, then @then to its peer. */
 static int key_do(const struct genl_info *info,
 		  int (*fn)(struct omerta_keyring *ring, u32 local_id,
 			    struct netlink_ext_ack *extack),
 		  void (*then)(struct omerta_peer *peer))
 {
 	struct nlattr *id = info->attrs[OMERTA_A_KEY_LOCAL_ID];
-	struct omerta_nl_ref ref;
+	struct omerta_tunnel *tun = info->user_ptr[0];
 	struct omerta_peer *peer;
 	int err;
 
@@ -134,20 +144,16 @@ static int key_do(const struct genl_info *info,
 		NL_SET_ERR_MSG(info->extack, "local-id is missing");
 		return -EINVAL;
 	}
-	err = omerta_nl_tunnel_get(info, &ref);
+	peer = omerta_nl_peer_find(info, tun, OMERTA_A_KEY_PEER_ID);
+	if (IS_ERR(peer))
+		return PTR_ERR(peer);
+	err = fn(&peer->ring, nla_get_u32(id), info->extack);
 	if (err)
 		return err;
-	peer = omerta_nl_peer_find(info, ref.tun, OMERTA_A_KEY_PEER_ID);
-	err = PTR_ERR_OR_ZERO(peer);
-	if (!err)
-		err = fn(&peer->ring, nla_get_u32(id), info->extack);
-	if (!err) {
-		ref.tun->generation++;
-		if (then)
-			then(peer);
-	}
-	omerta_nl_tunnel_put(&ref);
-	return err;
+	tun->generation++;
+	if (then)
+		then(peer);
+	return 0;
 }
 
 int omerta_nl_key_activate_doit(struct sk_buff *skb, struct genl_info *info)
@@ -287,7 +293,7 @@ int omerta_nl_key_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	if (err)
 		return err;
 	cb->seq = ref.tun->generation;
-	xa_for_each_start(&ref.tun->peers, id, peer, ctx->peer) {
+	xa_for_each_start(&ref.tun->peers.by_id, id, peer, ctx->peer) {
 		if (id != ctx->peer)
 			ctx->skip = 0;
 		ctx->peer = id;

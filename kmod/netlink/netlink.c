@@ -24,7 +24,7 @@ static_assert((int)OMERTA_A_DEVICE_IFNAME == (int)OMERTA_A_CONTROL_IFNAME);
 /**
  * omerta_nl_tunnel_find() - find the device of a request
  * @info: the request
- * @ref: gets the device, unlocked
+ * @ref: set to the device, not locked
  *
  * Context: process context.
  * Return: 0, then the caller ends with netdev_put(); or a negative errno.
@@ -52,7 +52,7 @@ int omerta_nl_tunnel_find(const struct genl_info *info,
 				    "no such device in this namespace");
 		return -ENODEV;
 	}
-	if (!omerta_device_is(dev)) {
+	if (!netif_is_omerta(dev)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, index ?: name,
 				    "the device is not of type omerta");
 		netdev_put(dev, &ref->tracker);
@@ -65,7 +65,7 @@ int omerta_nl_tunnel_find(const struct genl_info *info,
 /**
  * omerta_nl_tunnel_get() - find and lock the device of a request
  * @info: the request
- * @ref: gets the device
+ * @ref: set to the device
  *
  * Context: process context.
  * Return: 0, then the caller ends with omerta_nl_tunnel_put(); or a negative
@@ -99,7 +99,45 @@ void omerta_nl_tunnel_put(struct omerta_nl_ref *ref)
 }
 
 /**
- * omerta_nl_outer_capable() - whether a request may touch the outer network
+ * omerta_nl_pre_doit() - find and lock the device of a request
+ * @ops: the operation
+ * @skb: the request
+ * @info: the request; the device is its user_ptr[0] until omerta_nl_post_doit()
+ *
+ * Return: 0 or a negative errno.
+ */
+int omerta_nl_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
+		       struct genl_info *info)
+{
+	struct omerta_nl_ref ref;
+	int err;
+
+	static_assert(sizeof(ref.tracker) <= sizeof(info->user_ptr[1]));
+	err = omerta_nl_tunnel_get(info, &ref);
+	if (err)
+		return err;
+	info->user_ptr[0] = ref.tun;
+	memcpy(&info->user_ptr[1], &ref.tracker, sizeof(ref.tracker));
+	return 0;
+}
+
+/**
+ * omerta_nl_post_doit() - unlock the device of a request
+ * @ops: the operation
+ * @skb: the request
+ * @info: the request, after omerta_nl_pre_doit()
+ */
+void omerta_nl_post_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
+			 struct genl_info *info)
+{
+	struct omerta_nl_ref ref = { .tun = info->user_ptr[0] };
+
+	memcpy(&ref.tracker, &info->user_ptr[1], sizeof(ref.tracker));
+	omerta_nl_tunnel_put(&ref);
+}
+
+/**
+ * omerta_nl_outer_capable() - check whether a request may use the outer network
  * @skb: the request
  * @info: the request
  * @tun: the device, locked
@@ -121,7 +159,7 @@ int omerta_nl_outer_capable(struct sk_buff *skb, const struct genl_info *info,
  * omerta_nl_peer_find() - find the peer of a request
  * @info: the request
  * @tun: the device, locked
- * @attr: attribute that has the peer's id
+ * @attr: attribute with the peer's id
  *
  * Return: the peer, valid while the device is locked, or an ERR_PTR().
  */
@@ -134,7 +172,7 @@ struct omerta_peer *omerta_nl_peer_find(const struct genl_info *info,
 		NL_SET_ERR_MSG(info->extack, "the peer's id is missing");
 		return ERR_PTR(-EINVAL);
 	}
-	peer = xa_load(&tun->peers, nla_get_u32(info->attrs[attr]));
+	peer = xa_load(&tun->peers.by_id, nla_get_u32(info->attrs[attr]));
 	if (!peer) {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[attr],
 				    "the device has no peer with this id");
@@ -144,7 +182,7 @@ struct omerta_peer *omerta_nl_peer_find(const struct genl_info *info,
 }
 
 /**
- * omerta_nl_flush() - send what waited for what a request brought
+ * omerta_nl_flush() - send packets that waited for a key or an endpoint
  * @peer: the peer; its device is locked
  */
 void omerta_nl_flush(struct omerta_peer *peer)
@@ -158,7 +196,7 @@ void omerta_nl_flush(struct omerta_peer *peer)
 	local_bh_enable();
 }
 
-/* The generator knows no flags of groups: events are for administrators. */
+/* The generator does not support flags of groups: events are for administrators. */
 static const struct genl_multicast_group mcgrps[] = {
 	[OMERTA_NLGRP_EVENTS] = {
 		.name = OMERTA_MCGRP_EVENTS,
@@ -178,18 +216,18 @@ int __init omerta_netlink_init(void)
 	omerta_nl_family.mcgrps = mcgrps;
 	err = genl_register_family(&omerta_nl_family);
 	if (!err)
-		omerta_event_open();
+		omerta_event_enable(&omerta_nl_family, OMERTA_NLGRP_EVENTS);
 	return err;
 }
 
 /**
  * omerta_netlink_exit() - unregister the family
  *
- * What happens to the devices after that is not told: its numbers may be another's.
+ * After that no notification about devices is sent: the family's number may be reused.
  */
 void omerta_netlink_exit(void)
 {
-	omerta_event_close();
+	omerta_event_disable();
 	omerta_control_close();
 	synchronize_net();
 	genl_unregister_family(&omerta_nl_family);

@@ -9,11 +9,12 @@
 #include "netlink/request.h"
 #include "device/timers.h"
 #include "datapath/tx.h"
+#include "peer/event.h"
 
 /**
- * struct prefix_change - a prefix to give to or to take from a peer
+ * struct prefix_change - a prefix to add to or remove from a peer
  * @prefix: the prefix
- * @remove: to take it
+ * @remove: remove it
  */
 struct prefix_change {
 	struct omerta_prefix prefix;
@@ -21,13 +22,13 @@ struct prefix_change {
 };
 
 /**
- * struct peer_change - what a request wants of a peer
+ * struct peer_change - changes that a request makes to a peer
  * @has_endpoint: @endpoint is given
- * @endpoint: where the peer is
- * @replace: the peer is to lose the prefixes it has
- * @changes: prefixes, in some order, each once
+ * @endpoint: the new endpoint
+ * @replace: remove all prefixes that are not in @changes
+ * @changes: prefixes, sorted, each once
  * @n_changes: their number
- * @spare: nodes enough to insert them
+ * @spare: nodes to insert them
  */
 struct peer_change {
 	bool has_endpoint;
@@ -88,7 +89,7 @@ static int compare_changes(const void *a, const void *b)
 	return p->len - q->len;
 }
 
-/* Each prefix once, and what is to be removed is there. */
+/* Check that each prefix is given once, and that prefixes to remove exist. */
 static int check_prefixes(const struct genl_info *info,
 			  const struct peer_change *change,
 			  struct omerta_tunnel *tun, struct omerta_peer *peer)
@@ -97,7 +98,7 @@ static int check_prefixes(const struct genl_info *info,
 	unsigned int i;
 
 	for (i = 0; i < change->n_changes; i++, c++) {
-		bool has = peer && omerta_allowedips_find(&tun->allowedips,
+		bool has = peer && omerta_allowedips_find(&tun->peers.allowedips,
 							  &c->prefix) ==
 				   &peer->allowed;
 
@@ -152,7 +153,7 @@ static void change_free(struct peer_change *change)
 	kvfree(change->changes);
 }
 
-/* Everything of a request that can fail. The caller ends with change_free(). */
+/* Do everything of a request that can fail. The caller ends with change_free(). */
 static int parse_change(struct sk_buff *skb, const struct genl_info *info,
 			struct omerta_tunnel *tun, struct omerta_peer *peer,
 			struct peer_change *change)
@@ -163,7 +164,7 @@ static int parse_change(struct sk_buff *skb, const struct genl_info *info,
 	INIT_LIST_HEAD(&change->spare);
 	change->replace = flags && nla_get_u32(flags) &
 				   OMERTA_PEER_FLAGS_REPLACE_ALLOWED_IPS;
-	err = omerta_endpoint_parse(info, OMERTA_A_PEER_ENDPOINT_ADDR,
+	err = omerta_nl_endpoint_parse(info, OMERTA_A_PEER_ENDPOINT_ADDR,
 				    &change->endpoint);
 	change->has_endpoint = err > 0;
 	if (err > 0)
@@ -178,7 +179,7 @@ static int parse_change(struct sk_buff *skb, const struct genl_info *info,
 static void apply_prefixes(struct omerta_peer *peer,
 			   struct peer_change *change)
 {
-	struct omerta_allowedips *t = &peer->tun->allowedips;
+	struct omerta_allowedips *t = &peer->peers->allowedips;
 	LIST_HEAD(aside);
 	unsigned int i;
 
@@ -196,7 +197,7 @@ static void apply_prefixes(struct omerta_peer *peer,
 	omerta_allowedips_drop_aside(t, &aside);
 }
 
-/* Keys with somebody else end, those that were installed by hand as well. */
+/* Kill all keys if the peer is another one now, those installed by hand included. */
 static void apply_public_key(struct omerta_peer *peer, const struct nlattr *key)
 {
 	bool other = memchr_inv(peer->public_key, 0, sizeof(peer->public_key)) &&
@@ -207,7 +208,7 @@ static void apply_public_key(struct omerta_peer *peer, const struct nlattr *key)
 		omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_IDENTITY, OMERTA_KEYS_ALL);
 }
 
-/* Cannot fail. */
+/* Apply the changes of a request. Cannot fail. */
 static void apply_change(const struct genl_info *info,
 			 struct omerta_peer *peer, struct peer_change *change)
 {
@@ -221,7 +222,7 @@ static void apply_change(const struct genl_info *info,
 		apply_public_key(peer, attrs[OMERTA_A_PEER_PUBLIC_KEY]);
 	apply_prefixes(peer, change);
 	if (change->has_endpoint) {
-		omerta_peer_set_endpoint(peer, &change->endpoint);
+		omerta_peer_set_endpoint(peer, &change->endpoint, false);
 		omerta_nl_flush(peer);
 	}
 	if (attrs[OMERTA_A_PEER_KEEPALIVE]) {
@@ -231,10 +232,10 @@ static void apply_change(const struct genl_info *info,
 	}
 }
 
-static int peer_new(struct sk_buff *skb, struct genl_info *info,
-		    struct omerta_tunnel *tun)
+int omerta_nl_peer_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *id = info->attrs[OMERTA_A_PEER_ID];
+	struct omerta_tunnel *tun = info->user_ptr[0];
 	struct peer_change change = {};
 	struct omerta_peer *peer;
 	int err;
@@ -246,8 +247,7 @@ static int peer_new(struct sk_buff *skb, struct genl_info *info,
 	err = parse_change(skb, info, tun, NULL, &change);
 	if (err)
 		goto out;
-	peer = omerta_peer_create(tun, nla_get_u32(id), omerta_timers_run,
-				  omerta_tx_work, info->extack);
+	peer = omerta_peer_create(&tun->peers, nla_get_u32(id), info->extack);
 	err = PTR_ERR_OR_ZERO(peer);
 	if (!err)
 		apply_change(info, peer, &change);
@@ -256,22 +256,9 @@ out:
 	return err;
 }
 
-int omerta_nl_peer_new_doit(struct sk_buff *skb, struct genl_info *info)
+int omerta_nl_peer_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct omerta_nl_ref ref;
-	int err;
-
-	err = omerta_nl_tunnel_get(info, &ref);
-	if (err)
-		return err;
-	err = peer_new(skb, info, ref.tun);
-	omerta_nl_tunnel_put(&ref);
-	return err;
-}
-
-static int peer_set(struct sk_buff *skb, struct genl_info *info,
-		    struct omerta_tunnel *tun)
-{
+	struct omerta_tunnel *tun = info->user_ptr[0];
 	struct peer_change change = {};
 	struct omerta_peer *peer;
 	int err;
@@ -286,36 +273,17 @@ static int peer_set(struct sk_buff *skb, struct genl_info *info,
 	return err;
 }
 
-int omerta_nl_peer_set_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct omerta_nl_ref ref;
-	int err;
-
-	err = omerta_nl_tunnel_get(info, &ref);
-	if (err)
-		return err;
-	err = peer_set(skb, info, ref.tun);
-	omerta_nl_tunnel_put(&ref);
-	return err;
-}
-
 int omerta_nl_peer_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct omerta_nl_ref ref;
+	struct omerta_tunnel *tun = info->user_ptr[0];
 	struct omerta_peer *peer;
-	int err;
 
-	err = omerta_nl_tunnel_get(info, &ref);
-	if (err)
-		return err;
-	peer = omerta_nl_peer_find(info, ref.tun, OMERTA_A_PEER_ID);
-	err = PTR_ERR_OR_ZERO(peer);
-	if (!err) {
-		omerta_peer_remove(peer);
-		ref.tun->generation++;
-	}
-	omerta_nl_tunnel_put(&ref);
-	return err;
+	peer = omerta_nl_peer_find(info, tun, OMERTA_A_PEER_ID);
+	if (IS_ERR(peer))
+		return PTR_ERR(peer);
+	omerta_peer_remove(peer);
+	tun->generation++;
+	return 0;
 }
 
 static int fill_endpoint(struct sk_buff *msg, struct omerta_peer *peer)
@@ -325,7 +293,7 @@ static int fill_endpoint(struct sk_buff *msg, struct omerta_peer *peer)
 	spin_lock_bh(&peer->endpoint_lock);
 	ep = peer->endpoint;
 	spin_unlock_bh(&peer->endpoint_lock);
-	return omerta_endpoint_put(msg, OMERTA_A_PEER_ENDPOINT_ADDR, &ep);
+	return omerta_put_endpoint(msg, OMERTA_A_PEER_ENDPOINT_ADDR, &ep);
 }
 
 static int fill_stats(struct sk_buff *msg, struct omerta_peer *peer)
@@ -360,7 +328,7 @@ static int put_path_mtu(struct sk_buff *msg, struct omerta_peer *peer)
 {
 	if (READ_ONCE(peer->path_mtu) == OMERTA_PATH_UNKNOWN)
 		return 0;
-	return nla_put_u32(msg, OMERTA_A_PEER_PATH_MTU, omerta_peer_mtu(peer));
+	return nla_put_u32(msg, OMERTA_A_PEER_PATH_MTU, omerta_peer_mtu(peer, NULL));
 }
 
 static int fill_peer(struct sk_buff *msg, struct omerta_peer *peer)
@@ -386,33 +354,23 @@ static int fill_peer(struct sk_buff *msg, struct omerta_peer *peer)
 
 int omerta_nl_peer_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct omerta_nl_ref ref;
 	struct omerta_peer *peer;
 	struct sk_buff *msg;
 	void *hdr;
-	int err;
 
+	peer = omerta_nl_peer_find(info, info->user_ptr[0], OMERTA_A_PEER_ID);
+	if (IS_ERR(peer))
+		return PTR_ERR(peer);
 	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!msg)
 		return -ENOMEM;
-	err = omerta_nl_tunnel_get(info, &ref);
-	if (err)
-		goto err_msg;
-	peer = omerta_nl_peer_find(info, ref.tun, OMERTA_A_PEER_ID);
-	err = PTR_ERR_OR_ZERO(peer);
-	if (!err) {
-		hdr = genlmsg_iput(msg, info);
-		err = hdr ? fill_peer(msg, peer) : -EMSGSIZE;
+	hdr = genlmsg_iput(msg, info);
+	if (!hdr || fill_peer(msg, peer)) {
+		nlmsg_free(msg);
+		return -EMSGSIZE;
 	}
-	omerta_nl_tunnel_put(&ref);
-	if (err)
-		goto err_msg;
 	genlmsg_end(msg, hdr);
 	return genlmsg_reply(msg, info);
-
-err_msg:
-	nlmsg_free(msg);
-	return err;
 }
 
 static int dump_peer(struct sk_buff *skb, struct netlink_callback *cb,
@@ -446,7 +404,7 @@ int omerta_nl_peer_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	if (err)
 		return err;
 	cb->seq = ref.tun->generation;
-	xa_for_each_start(&ref.tun->peers, id, peer, ctx->next) {
+	xa_for_each_start(&ref.tun->peers.by_id, id, peer, ctx->next) {
 		err = dump_peer(skb, cb, peer);
 		if (err)
 			break;
@@ -480,7 +438,7 @@ struct prefix_ctx {
 	bool going;
 };
 
-/* -EMSGSIZE: there are more */
+/* Returns -EMSGSIZE if there are more. */
 static int fill_prefixes(struct sk_buff *skb, struct omerta_tunnel *tun,
 			 struct prefix_ctx *ctx)
 {
@@ -490,7 +448,7 @@ static int fill_prefixes(struct sk_buff *skb, struct omerta_tunnel *tun,
 	for (;;) {
 		struct omerta_prefix next = ctx->at;
 
-		owner = omerta_allowedips_next(&tun->allowedips, &next, !ctx->going);
+		owner = omerta_allowedips_next(&tun->peers.allowedips, &next, !ctx->going);
 		if (!owner) {
 			if (ctx->at.v6)
 				return 0;
@@ -520,7 +478,7 @@ int omerta_nl_allowed_ip_get_dumpit(struct sk_buff *skb,
 	if (err)
 		return err;
 	cb->seq = ref.tun->generation;
-	/* One message takes as many as there is room for. */
+	/* A message holds as many prefixes as fit. */
 	hdr = genlmsg_iput(skb, genl_info_dump(cb));
 	err = -EMSGSIZE;
 	if (!hdr)
@@ -531,7 +489,7 @@ int omerta_nl_allowed_ip_get_dumpit(struct sk_buff *skb,
 	err = fill_prefixes(skb, ref.tun, ctx);
 	if (skb_tail_pointer(skb) == first)
 		goto cancel;
-	/* A message that is cancelled cannot tell of a change. */
+	/* A message that is cancelled cannot report an inconsistent dump. */
 	genl_dump_check_consistent(cb, hdr);
 	genlmsg_end(skb, hdr);
 	goto out;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef _OMERTA_NETLINK_UTIL_H
-#define _OMERTA_NETLINK_UTIL_H
+#ifndef _OMERTA_NETLINK_REQUEST_H
+#define _OMERTA_NETLINK_REQUEST_H
 
 #include <net/genetlink.h>
 
@@ -9,9 +9,9 @@
 #include "datapath/tunnel.h"
 
 /**
- * struct omerta_nl_ref - a device that a request works on
- * @tun: the device, locked unless it is only found
- * @tracker: of the reference to it
+ * struct omerta_nl_ref - reference of a request to its device
+ * @tun: the device, locked unless it is from omerta_nl_tunnel_find()
+ * @tracker: tracks the reference
  */
 struct omerta_nl_ref {
 	struct omerta_tunnel *tun;
@@ -27,6 +27,8 @@ int omerta_nl_outer_capable(struct sk_buff *skb, const struct genl_info *info,
 			    const struct omerta_tunnel *tun);
 struct omerta_peer *omerta_nl_peer_find(const struct genl_info *info,
 					struct omerta_tunnel *tun, int attr);
+int omerta_nl_endpoint_parse(const struct genl_info *info, int attr,
+			     struct omerta_endpoint *ep);
 void omerta_nl_flush(struct omerta_peer *peer);
 
-#endif /* _OMERTA_NETLINK_UTIL_H */
+#endif /* _OMERTA_NETLINK_REQUEST_H */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Longest-prefix match: one path-compressed binary trie per address family.
- * A node stands for a prefix and has an owner, or joins two subtries (glue).
- * Readers need RCU only: a change makes its nodes complete, then swings one
- * pointer, so that a reader sees the trie before or after it.
+ * Longest-prefix match: a path-compressed binary trie per address family. A node is a
+ * prefix with an owner, or joins two subtries (glue). Readers need RCU only: a change
+ * completes its nodes, then changes one pointer, so that a reader sees the trie before or
+ * after the change.
  */
 #include "peer/allowedips.h"
 
@@ -16,11 +16,11 @@
 
 /**
  * struct omerta_allowedips_node - a prefix in the trie
- * @child: subtries of longer prefixes, by their first bit behind the prefix
- * @owner: who has the prefix, NULL for glue
+ * @child: subtries of longer prefixes, by their first bit after the prefix
+ * @owner: owner of the prefix, NULL for glue
  * @prefix: the prefix
  * @parent: node above; lock: the table's
- * @list: member of the owner's list or of a spare list; lock: the table's
+ * @list: member of the owner's list or of a list of spare nodes; lock: the table's
  * @rcu: for the deferred free
  */
 struct omerta_allowedips_node {
@@ -35,17 +35,12 @@ struct omerta_allowedips_node {
 #define deref_locked(t, p) \
 	rcu_dereference_protected(p, lockdep_is_held((t)->lock))
 
-static unsigned int max_len(bool v6)
-{
-	return v6 ? 128 : 32;
-}
-
 static unsigned int prefix_bit(const struct omerta_prefix *p, unsigned int n)
 {
 	return (n < 64 ? p->hi >> (63 - n) : p->lo >> (127 - n)) & 1;
 }
 
-/* Leading bits in which two addresses agree. */
+/* Number of leading bits that two addresses have in common. */
 static unsigned int common_bits(const struct omerta_prefix *a,
 				const struct omerta_prefix *b)
 {
@@ -54,9 +49,14 @@ static unsigned int common_bits(const struct omerta_prefix *a,
 	return 128 - fls64(a->lo ^ b->lo);
 }
 
+/* Return true if @p contains all addresses of @q. */
 static bool covers(const struct omerta_prefix *p, const struct omerta_prefix *q)
 {
-	return p->len <= q->len && common_bits(p, q) >= p->len;
+	if (p->len > q->len)
+		return false;
+	if (p->len <= 64)
+		return !p->len || !((p->hi ^ q->hi) >> (64 - p->len));
+	return p->hi == q->hi && !((p->lo ^ q->lo) >> (128 - p->len));
 }
 
 static void prefix_mask(struct omerta_prefix *p)
@@ -106,7 +106,7 @@ void omerta_prefix_addr(const struct omerta_prefix *p, void *addr)
 /**
  * omerta_allowedips_init() - make an empty table
  * @t: the table
- * @lock: what the callers of every change hold
+ * @lock: held by the callers of every change
  */
 void omerta_allowedips_init(struct omerta_allowedips *t, struct mutex *lock)
 {
@@ -116,12 +116,12 @@ void omerta_allowedips_init(struct omerta_allowedips *t, struct mutex *lock)
 }
 
 /**
- * omerta_allowedips_reserve() - allocate what insertions will need
- * @spare: list that gets the nodes
+ * omerta_allowedips_reserve() - allocate the nodes for insertions
+ * @spare: list that the nodes are added to
  * @n: number of insertions
  *
- * So that a request with many prefixes either succeeds whole or changes
- * nothing. The caller ends with omerta_allowedips_release().
+ * A request with many prefixes thus either succeeds as a whole or changes nothing. The
+ * caller ends with omerta_allowedips_release().
  *
  * Context: process context.
  * Return: 0 or -ENOMEM; then @spare is as before.
@@ -147,8 +147,8 @@ err:
 }
 
 /**
- * omerta_allowedips_release() - free what insertions did not need
- * @spare: the list that omerta_allowedips_reserve() filled
+ * omerta_allowedips_release() - free the nodes that insertions did not use
+ * @spare: list from omerta_allowedips_reserve()
  */
 void omerta_allowedips_release(struct list_head *spare)
 {
@@ -170,7 +170,7 @@ static struct omerta_allowedips_node *take_spare(struct list_head *spare,
 	return node;
 }
 
-/* The pointer that leads to the children of @parent on @p's side. */
+/* The pointer of @parent to the subtrie that @p belongs to. */
 static struct omerta_allowedips_node __rcu **
 slot_of(struct omerta_allowedips *t, struct omerta_allowedips_node *parent,
 	const struct omerta_prefix *p)
@@ -196,7 +196,7 @@ static void set_owner(struct omerta_allowedips_node *node,
 	list_move_tail(&node->list, &owner->prefixes);
 }
 
-/* The deepest node that covers @p, or NULL. */
+/* The node of the longest prefix that covers @p, or NULL. */
 static struct omerta_allowedips_node *
 deepest_cover(const struct omerta_allowedips *t, const struct omerta_prefix *p)
 {
@@ -257,7 +257,7 @@ void omerta_allowedips_insert(struct omerta_allowedips *t,
 	rcu_assign_pointer(*slot, top);
 }
 
-/* Take nodes out of the trie that neither have an owner nor join anything. */
+/* Remove nodes that neither have an owner nor join two subtries. */
 static void prune(struct omerta_allowedips *t,
 		  struct omerta_allowedips_node *node)
 {
@@ -287,13 +287,13 @@ static void disown(struct omerta_allowedips *t,
 }
 
 /**
- * omerta_allowedips_remove() - take a prefix from its owner
+ * omerta_allowedips_remove() - remove a prefix of an owner
  * @t: the table
  * @p: the prefix
- * @owner: who must have it
+ * @owner: the owner
  *
  * Context: process context, the table's lock held.
- * Return: false if @owner does not have it; then nothing is changed.
+ * Return: false if @owner does not have the prefix. Then nothing changes.
  */
 bool omerta_allowedips_remove(struct omerta_allowedips *t,
 			      const struct omerta_prefix *p,
@@ -312,13 +312,13 @@ bool omerta_allowedips_remove(struct omerta_allowedips *t,
 }
 
 /**
- * omerta_allowedips_set_aside() - begin to replace all prefixes of an owner
+ * omerta_allowedips_set_aside() - start to replace all prefixes of an owner
  * @t: the table
  * @owner: the owner
- * @aside: empty list that gets the prefixes it has
+ * @aside: empty list that its prefixes are moved to
  *
- * The owner keeps them until omerta_allowedips_drop_aside(), so that a prefix
- * inserted meanwhile, which leaves @aside, is its at all times.
+ * The owner keeps them until omerta_allowedips_drop_aside(). A prefix that is inserted
+ * again meanwhile leaves @aside, and belongs to the owner all the time.
  *
  * Context: the table's lock held until the end of the replacement.
  */
@@ -332,12 +332,11 @@ void omerta_allowedips_set_aside(struct omerta_allowedips *t,
 }
 
 /**
- * omerta_allowedips_drop_aside() - end the replacement of prefixes
+ * omerta_allowedips_drop_aside() - finish the replacement of prefixes
  * @t: the table
- * @aside: prefixes that were not inserted again; lost to their owner
+ * @aside: prefixes that were not inserted again; removed
  *
- * Look-ups that run may still find the owner by them until the end of an RCU
- * grace period.
+ * Concurrent lookups may still find the owner by them until the end of an RCU grace period.
  *
  * Context: the table's lock held.
  */
@@ -353,10 +352,10 @@ void omerta_allowedips_drop_aside(struct omerta_allowedips *t,
 }
 
 /**
- * omerta_allowedips_remove_all() - take all prefixes from an owner
+ * omerta_allowedips_remove_all() - remove all prefixes of an owner
  * @t: the table
- * @owner: the owner; look-ups that run may still find it until the end of an
- *	   RCU grace period
+ * @owner: the owner; concurrent lookups may still find it until the end of an RCU grace
+ *	   period
  *
  * Context: process context, the table's lock held.
  */
@@ -384,7 +383,10 @@ omerta_allowedips_lookup(const struct omerta_allowedips *t, bool v6,
 	struct omerta_allowedips_node *node;
 	struct omerta_prefix p;
 
-	omerta_prefix_init(&p, v6, addr, max_len(v6));
+	p.v6 = v6;
+	p.len = v6 ? 128 : 32;
+	p.hi = v6 ? get_unaligned_be64(addr) : (u64)get_unaligned_be32(addr) << 32;
+	p.lo = v6 ? get_unaligned_be64(addr + 8) : 0;
 	node = rcu_dereference(t->root[v6]);
 	while (node && covers(&node->prefix, &p)) {
 		owner = rcu_dereference(node->owner);
@@ -419,7 +421,7 @@ omerta_allowedips_find(const struct omerta_allowedips *t,
 	return deref_locked(t, node->owner);
 }
 
-static bool after(const struct omerta_prefix *a, const struct omerta_prefix *b)
+static bool is_after(const struct omerta_prefix *a, const struct omerta_prefix *b)
 {
 	if (a->hi != b->hi)
 		return a->hi > b->hi;
@@ -428,20 +430,20 @@ static bool after(const struct omerta_prefix *a, const struct omerta_prefix *b)
 	return a->len > b->len;
 }
 
-/* First node behind @p in the order of address, then length; NULL @p: first. */
+/* First node after @p in the order of address, then length; of all if @p is NULL. */
 static struct omerta_allowedips_node *
-node_behind(const struct omerta_allowedips *t, bool v6,
+node_after(const struct omerta_allowedips *t, bool v6,
 	    const struct omerta_prefix *p)
 {
 	struct omerta_allowedips_node *node, *right, *best = NULL;
 
 	node = deref_locked(t, t->root[v6]);
 	while (node) {
-		/* A node comes before all that hangs below it. */
-		if (!p || after(&node->prefix, p))
+		/* A node comes before all nodes below it. */
+		if (!p || is_after(&node->prefix, p))
 			return node;
 		right = deref_locked(t, node->child[1]);
-		if (right && !after(&right->prefix, p)) {
+		if (right && !is_after(&right->prefix, p)) {
 			node = right;
 			continue;
 		}
@@ -455,8 +457,7 @@ node_behind(const struct omerta_allowedips *t, bool v6,
 /**
  * omerta_allowedips_next() - step through a table in order
  * @t: the table
- * @cursor: the prefix to go on from, which need not be there any more; gets
- *	    the prefix found
+ * @cursor: previous prefix, which may have been removed; set to the prefix found
  * @first: start from the beginning of @cursor's family
  *
  * Order: address, then prefix length, within one family.
@@ -474,7 +475,7 @@ omerta_allowedips_next(const struct omerta_allowedips *t,
 	lockdep_assert_held(t->lock);
 
 	do {
-		node = node_behind(t, cursor->v6, first ? NULL : cursor);
+		node = node_after(t, cursor->v6, first ? NULL : cursor);
 		if (!node)
 			return NULL;
 		*cursor = node->prefix;

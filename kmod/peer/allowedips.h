@@ -9,7 +9,7 @@
 
 /**
  * struct omerta_prefix - an IPv4 or IPv6 prefix
- * @hi: first 64 bits of the address; an IPv4 address stands in the upper half
+ * @hi: first 64 bits of the address; the upper half is an IPv4 address
  * @lo: last 64 bits
  * @len: prefix length
  * @v6: address family
@@ -24,7 +24,7 @@ struct omerta_prefix {
 };
 
 /**
- * struct omerta_allowedips_owner - part of whoever has prefixes
+ * struct omerta_allowedips_owner - embedded in an owner of prefixes
  * @prefixes: its nodes; lock: the table's
  */
 struct omerta_allowedips_owner {
@@ -36,7 +36,7 @@ struct omerta_allowedips_node;
 /**
  * struct omerta_allowedips - longest-prefix match from address to owner
  * @root: tries for IPv4 and IPv6
- * @lock: serialises changes; look-ups need only RCU
+ * @lock: serialises changes; lookups need RCU only
  */
 struct omerta_allowedips {
 	struct omerta_allowedips_node __rcu *root[2];

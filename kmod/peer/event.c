@@ -2,33 +2,26 @@
 /*
  * Notifications to the multicast group "events".
  *
- * One that cannot be delivered is lost: listeners see the state in a dump.
+ * A notification that cannot be delivered is lost. Listeners find the state in a dump.
  */
 #include "peer/event.h"
 
+#include <linux/netdevice.h>
 #include <net/genetlink.h>
 
+#include <uapi/linux/omerta.h>
+
 #include "peer/endpoint.h"
-#include "netlink/gen.h"
 
-/* Whether the family is registered. */
-static bool is_open;
-
-/**
- * struct event - a notification in the making
- * @dev: the device that it is about
- * @msg: the message, NULL if nobody wants it
- * @hdr: its header
- */
-struct event {
-	struct net_device *dev;
-	struct sk_buff *msg;
-	void *hdr;
-};
+/* The family that messages belong to, and its group; constant while @event_enabled. */
+static const struct genl_family *event_family;
+static unsigned int event_group;
+/* The family is registered. */
+static bool event_enabled;
 
 /**
- * omerta_put_device() - put the device that a message is about into it
- * @msg: the message, of any object: all name it by the same attributes
+ * omerta_put_device() - add the device that a message is about
+ * @msg: the message, of any object: all name the device by the same attributes
  * @dev: the device, which may be renamed meanwhile
  *
  * Context: any.
@@ -38,7 +31,7 @@ int omerta_put_device(struct sk_buff *msg, const struct net_device *dev)
 {
 	char name[IFNAMSIZ];
 
-	/* The kernel's lock of names is not for modules. */
+	/* The kernel does not export the lock of device names. */
 	do {
 		strscpy(name, dev->name, IFNAMSIZ);
 		barrier();
@@ -49,107 +42,138 @@ int omerta_put_device(struct sk_buff *msg, const struct net_device *dev)
 	return 0;
 }
 
-static void begin(struct event *ev, struct net_device *dev, u8 cmd)
+/**
+ * omerta_put_endpoint() - add an endpoint to a netlink message
+ * @msg: the message
+ * @attr: attribute of the address
+ * @ep: the endpoint; nothing is added if it is unset
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int omerta_put_endpoint(struct sk_buff *msg, int attr,
+			const struct omerta_endpoint *ep)
 {
-	ev->dev = dev;
-	ev->msg = NULL;
-	if (!READ_ONCE(is_open) ||
-	    !genl_has_listeners(&omerta_nl_family, dev_net(dev),
-				OMERTA_NLGRP_EVENTS))
-		return;
-	ev->msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_ATOMIC);
-	if (!ev->msg) {
-		/* Listeners learn that they missed something. */
-		genl_set_err(&omerta_nl_family, dev_net(dev), 0, OMERTA_NLGRP_EVENTS,
-			     -ENOBUFS);
-		return;
-	}
-	ev->hdr = genlmsg_put(ev->msg, 0, 0, &omerta_nl_family, 0, cmd);
-	if (ev->hdr && !omerta_put_device(ev->msg, dev))
-		return;
-	nlmsg_free(ev->msg);
-	ev->msg = NULL;
-}
+	int err;
 
-/* Send it, unless something did not fit, or there is nothing. */
-static void end(struct event *ev, int err)
-{
-	if (!ev->msg)
-		return;
-	if (err) {
-		nlmsg_free(ev->msg);
-		return;
-	}
-	genlmsg_end(ev->msg, ev->hdr);
-	genlmsg_multicast_netns(&omerta_nl_family, dev_net(ev->dev), ev->msg, 0,
-				OMERTA_NLGRP_EVENTS, GFP_ATOMIC);
-}
-
-static int put_key(struct sk_buff *msg, const struct omerta_key_event *ev)
-{
-	if (nla_put_u32(msg, OMERTA_A_KEY_PEER_ID, ev->peer_id))
-		return -EMSGSIZE;
-	if (!ev->local_id)
+	switch (ep->family) {
+	case AF_INET:
+		err = nla_put_in_addr(msg, attr, ep->addr4);
+		break;
+	case AF_INET6:
+		err = nla_put_in6_addr(msg, attr, &ep->addr6);
+		if (!err && ep->scope)
+			err = nla_put_u32(msg, OMERTA_ENDPOINT_SCOPE(attr), ep->scope);
+		break;
+	default:
 		return 0;
-	if (nla_put_u32(msg, OMERTA_A_KEY_LOCAL_ID, ev->local_id) ||
-	    nla_put_u32(msg, OMERTA_A_KEY_REMOTE_ID, ev->remote_id))
-		return -EMSGSIZE;
-	if (ev->limit >= 0 &&
-	    nla_put_u32(msg, OMERTA_A_KEY_LIMIT, ev->limit))
-		return -EMSGSIZE;
-	return 0;
+	}
+	return err ?: nla_put_u16(msg, OMERTA_ENDPOINT_PORT(attr), ntohs(ep->port));
 }
 
 /**
- * omerta_event_key() - tell of a key, or of the want of one
+ * omerta_event_new() - begin a message to user space
+ * @dev: the device that it is about
+ * @cmd: its command
+ * @size: bytes of its attributes
+ * @multicast: it is for listeners, who are told if it cannot be allocated
+ * @hdr: set to its header, for genlmsg_end()
+ *
+ * Context: any but hard interrupt, inside an RCU read-side section.
+ * Return: the message, or NULL if there is no memory, nobody listens, or the family is not
+ * registered.
+ */
+struct sk_buff *omerta_event_new(const struct net_device *dev, u8 cmd, size_t size,
+				 bool multicast, void **hdr)
+{
+	struct net *net = dev_net(dev);
+	struct sk_buff *msg;
+
+	/* Pairs with the release in omerta_event_enable(). */
+	if (!smp_load_acquire(&event_enabled) ||
+	    (multicast && !genl_has_listeners(event_family, net, event_group)))
+		return NULL;
+	msg = genlmsg_new(size, GFP_ATOMIC | __GFP_NOWARN);
+	if (msg) {
+		*hdr = genlmsg_put(msg, 0, 0, event_family, 0, cmd);
+		if (*hdr && !omerta_put_device(msg, dev))
+			return msg;
+		nlmsg_free(msg);
+	}
+	if (multicast)
+		genl_set_err(event_family, net, 0, event_group, -ENOBUFS);
+	return NULL;
+}
+
+/* Finish and send a notification, or free it on an error. */
+static void send_event(const struct net_device *dev, struct sk_buff *msg, void *hdr,
+		       int err)
+{
+	if (err) {
+		nlmsg_free(msg);
+		return;
+	}
+	genlmsg_end(msg, hdr);
+	genlmsg_multicast_netns(event_family, dev_net(dev), msg, 0, event_group,
+				GFP_ATOMIC);
+}
+
+/**
+ * omerta_event_key() - notify listeners about a key, or about the lack of one
  * @dev: the device
- * @ev: what there is to tell
+ * @ev: the event
  *
  * Context: any but hard interrupt; does not sleep.
  */
 void omerta_event_key(struct net_device *dev, const struct omerta_key_event *ev)
 {
-	struct event event;
+	struct sk_buff *msg;
+	void *hdr;
+	int err;
 
 	rcu_read_lock();
-	begin(&event, dev, ev->cmd);
-	end(&event, event.msg ? put_key(event.msg, ev) : 0);
+	msg = omerta_event_new(dev, ev->cmd, GENLMSG_DEFAULT_SIZE, true, &hdr);
+	if (msg) {
+		err = nla_put_u32(msg, OMERTA_A_KEY_PEER_ID, ev->peer_id);
+		if (!err && ev->local_id)
+			err = nla_put_u32(msg, OMERTA_A_KEY_LOCAL_ID, ev->local_id) ?:
+			      nla_put_u32(msg, OMERTA_A_KEY_REMOTE_ID, ev->remote_id);
+		if (!err && ev->local_id && ev->limit >= 0)
+			err = nla_put_u32(msg, OMERTA_A_KEY_LIMIT, ev->limit);
+		send_event(dev, msg, hdr, err);
+	}
 	rcu_read_unlock();
 }
 
-static int put_peer(struct sk_buff *msg, u32 peer_id,
-		    const struct omerta_endpoint *endpoint)
-{
-	int err = nla_put_u32(msg, OMERTA_A_PEER_ID, peer_id);
-
-	if (!err && endpoint)
-		err = omerta_endpoint_put(msg, OMERTA_A_PEER_ENDPOINT_ADDR,
-					  endpoint);
-	return err;
-}
-
 /**
- * omerta_event_peer() - tell of a peer
+ * omerta_event_peer() - notify listeners about a peer
  * @dev: the device
  * @cmd: OMERTA_CMD_PEER_*_NTF
  * @peer_id: the peer
- * @endpoint: where it is, or NULL
+ * @endpoint: its endpoint, or NULL
  *
  * Context: any but hard interrupt; does not sleep.
  */
 void omerta_event_peer(struct net_device *dev, u8 cmd, u32 peer_id,
 		       const struct omerta_endpoint *endpoint)
 {
-	struct event event;
+	struct sk_buff *msg;
+	void *hdr;
+	int err;
 
 	rcu_read_lock();
-	begin(&event, dev, cmd);
-	end(&event, event.msg ? put_peer(event.msg, peer_id, endpoint) : 0);
+	msg = omerta_event_new(dev, cmd, GENLMSG_DEFAULT_SIZE, true, &hdr);
+	if (msg) {
+		err = nla_put_u32(msg, OMERTA_A_PEER_ID, peer_id);
+		if (!err && endpoint)
+			err = omerta_put_endpoint(msg, OMERTA_A_PEER_ENDPOINT_ADDR,
+						  endpoint);
+		send_event(dev, msg, hdr, err);
+	}
 	rcu_read_unlock();
 }
 
 /**
- * omerta_event_device() - tell of a device
+ * omerta_event_device() - notify listeners about a device
  * @dev: the device
  * @cmd: OMERTA_CMD_DEVICE_*_NTF
  *
@@ -157,26 +181,33 @@ void omerta_event_peer(struct net_device *dev, u8 cmd, u32 peer_id,
  */
 void omerta_event_device(struct net_device *dev, u8 cmd)
 {
-	struct event event;
+	struct sk_buff *msg;
+	void *hdr;
 
 	rcu_read_lock();
-	begin(&event, dev, cmd);
-	end(&event, 0);
+	msg = omerta_event_new(dev, cmd, GENLMSG_DEFAULT_SIZE, true, &hdr);
+	if (msg)
+		send_event(dev, msg, hdr, 0);
 	rcu_read_unlock();
 }
 
 /**
- * omerta_event_open() - begin to tell; the family is registered
+ * omerta_event_enable() - send notifications from now on
+ * @family: the registered family
+ * @group: index of its multicast group
  */
-void omerta_event_open(void)
+void omerta_event_enable(const struct genl_family *family, unsigned int group)
 {
-	WRITE_ONCE(is_open, true);
+	event_family = family;
+	event_group = group;
+	/* Pairs with the acquire in omerta_event_new(). */
+	smp_store_release(&event_enabled, true);
 }
 
 /**
- * omerta_event_close() - tell nothing after the next grace period
+ * omerta_event_disable() - send no notification after the next grace period
  */
-void omerta_event_close(void)
+void omerta_event_disable(void)
 {
-	WRITE_ONCE(is_open, false);
+	WRITE_ONCE(event_enabled, false);
 }

@@ -2,16 +2,18 @@
 #ifndef _OMERTA_EVENT_H
 #define _OMERTA_EVENT_H
 
-#include <linux/netdevice.h>
 #include <linux/types.h>
 
+struct genl_family;
+struct net_device;
 struct omerta_endpoint;
+struct sk_buff;
 
 /**
- * struct omerta_key_event - what a notification says about keys
+ * struct omerta_key_event - a notification about keys
  * @cmd: OMERTA_CMD_KEY_*_NTF
  * @peer_id: the peer
- * @local_id: the key, 0 if the event is about none
+ * @local_id: the key, 0 if the event is about no key
  * @remote_id: the other end's id of the key
  * @limit: enum omerta_key_limit, negative if no limit is the cause
  */
@@ -24,11 +26,14 @@ struct omerta_key_event {
 };
 
 int omerta_put_device(struct sk_buff *msg, const struct net_device *dev);
+int omerta_put_endpoint(struct sk_buff *msg, int attr, const struct omerta_endpoint *ep);
+struct sk_buff *omerta_event_new(const struct net_device *dev, u8 cmd, size_t size,
+				 bool multicast, void **hdr);
 void omerta_event_key(struct net_device *dev, const struct omerta_key_event *ev);
 void omerta_event_peer(struct net_device *dev, u8 cmd, u32 peer_id,
 		       const struct omerta_endpoint *endpoint);
 void omerta_event_device(struct net_device *dev, u8 cmd);
-void omerta_event_open(void);
-void omerta_event_close(void);
+void omerta_event_enable(const struct genl_family *family, unsigned int group);
+void omerta_event_disable(void);
 
 #endif /* _OMERTA_EVENT_H */

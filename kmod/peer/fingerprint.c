@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A secret is used once: keyed fingerprints of all secrets that were installed, on any
- * device, are remembered until the module is unloaded. Only secrets of a handshake are
- * forgotten with their key, since nobody can install them again.
+ * device, are remembered until the module is unloaded. Secrets of a handshake are forgotten
+ * with their key, since they cannot be installed again.
  *
- * The keys that stay remembered are charged to the tenant of the device's namespace.
+ * Keys that stay remembered are charged to the tenant of the device's namespace.
  */
 #include "peer/fingerprint.h"
 
@@ -24,7 +24,7 @@ module_param(key_memory, uint, 0644);
 MODULE_PARM_DESC(key_memory,
 		 "How many keys installed by hand to remember for the initial user namespace; when full, installs are refused.");
 
-/* Keys of an outermost user namespace, or of all that one user made. */
+/* Keys of an outermost user namespace, or of all those of a user. */
 #define TENANT_KEYS	4096
 
 /**
@@ -34,7 +34,7 @@ MODULE_PARM_DESC(key_memory,
  * @send: fingerprint of the send secret
  * @receive: fingerprint of the receive secret
  * @dev: the key's device, NULL once the key is dead; lock: fingerprint_lock
- * @tenant: who is charged, NULL for a handshake's key
+ * @tenant: charged for it, NULL for a key of a handshake
  */
 struct omerta_fingerprint {
 	struct rhash_head send_node;
@@ -63,7 +63,7 @@ static struct rhashtable sent;
 static struct rhashtable received;
 static siphash_key_t fingerprint_key;
 static struct kmem_cache *fingerprint_cache;
-/* Protects the tables. Readers take it, too, so nothing waits for RCU. BH off. */
+/* Protects the tables. Readers take it as well, so RCU is not needed. BH off. */
 static DEFINE_SPINLOCK(fingerprint_lock);
 
 static struct omerta_bounds bounds_of(const struct omerta_tenant *tenant)
@@ -77,8 +77,8 @@ static struct omerta_bounds bounds_of(const struct omerta_tenant *tenant)
 }
 
 /*
- * A key whose secrets are swapped is the other end of the same tunnel. Both would count
- * from 0 under one secret, unless the other end really is on a device elsewhere.
+ * A key with the same secrets swapped is the other end of the same tunnel. Both ends would
+ * count from 0 under one secret, unless they are in different network namespaces.
  */
 static bool is_elsewhere(const struct omerta_fingerprint *other,
 			 const struct net_device *dev)
@@ -88,7 +88,7 @@ static bool is_elsewhere(const struct omerta_fingerprint *other,
 	return other->dev && !net_eq(dev_net(other->dev), dev_net(dev));
 }
 
-/* Return NULL, or why the secrets may not be used. */
+/* Return NULL, or the reason to refuse the secrets. */
 static const char *find_use(const struct omerta_fingerprint *fp,
 			    const struct net_device *dev)
 {
@@ -162,17 +162,17 @@ static void free_fingerprint(struct omerta_fingerprint *fp)
 }
 
 /**
- * omerta_fingerprint_claim() - take two secrets into use
+ * omerta_fingerprint_claim() - reserve two secrets for a key
  * @tx_secret: the send secret
  * @rx_secret: the receive secret
  * @dev: the device that the key is for; stays until omerta_fingerprint_detach() or
  *	 omerta_fingerprint_release()
- * @handshake: they come from a handshake of this boot
- * @extack: says why a claim is refused
+ * @handshake: the secrets come from a handshake of this boot
+ * @extack: gets the reason of a refusal
  *
  * Context: process context.
- * Return: what is to be given up by omerta_fingerprint_retire(), or an ERR_PTR():
- * -EEXIST if one of them was used before; -EDQUOT if the memory is full; -ENOMEM.
+ * Return: the fingerprint, to be put by omerta_fingerprint_retire(), or an ERR_PTR():
+ * -EEXIST if a secret was used before; -EDQUOT if the memory of used keys is full; -ENOMEM.
  */
 struct omerta_fingerprint *
 omerta_fingerprint_claim(const u8 *tx_secret, const u8 *rx_secret,
@@ -207,24 +207,19 @@ omerta_fingerprint_claim(const u8 *tx_secret, const u8 *rx_secret,
 	return ERR_PTR(err);
 }
 
-static void forget(struct omerta_fingerprint *fp)
-{
-	spin_lock_bh(&fingerprint_lock);
-	rhashtable_remove_fast(&sent, &fp->send_node, send_params);
-	rhashtable_remove_fast(&received, &fp->receive_node, receive_params);
-	spin_unlock_bh(&fingerprint_lock);
-	free_fingerprint(fp);
-}
-
 /**
- * omerta_fingerprint_release() - forget secrets that were never put to use
+ * omerta_fingerprint_release() - forget secrets that were not used
  * @fp: from omerta_fingerprint_claim(); freed
  *
  * Context: any but hard interrupt.
  */
 void omerta_fingerprint_release(struct omerta_fingerprint *fp)
 {
-	forget(fp);
+	spin_lock_bh(&fingerprint_lock);
+	rhashtable_remove_fast(&sent, &fp->send_node, send_params);
+	rhashtable_remove_fast(&received, &fp->receive_node, receive_params);
+	spin_unlock_bh(&fingerprint_lock);
+	free_fingerprint(fp);
 }
 
 /**
@@ -241,23 +236,28 @@ void omerta_fingerprint_detach(struct omerta_fingerprint *fp)
 }
 
 /**
- * omerta_fingerprint_retire() - note that the secrets of a dead key are wiped
+ * omerta_fingerprint_retire() - note that the secrets of a dead key are zeroized
  * @fp: from omerta_fingerprint_claim(); not the caller's any more
  *
- * Secrets of a handshake are forgotten, all others stay remembered.
+ * Secrets of a handshake are forgotten. All others stay remembered.
  *
  * Context: any but hard interrupt.
  */
 void omerta_fingerprint_retire(struct omerta_fingerprint *fp)
 {
-	if (!fp->tenant)
-		forget(fp);
+	if (fp->tenant)
+		return;
+	spin_lock_bh(&fingerprint_lock);
+	rhashtable_remove_fast(&sent, &fp->send_node, send_params);
+	rhashtable_remove_fast(&received, &fp->receive_node, receive_params);
+	spin_unlock_bh(&fingerprint_lock);
+	kmem_cache_free(fingerprint_cache, fp);
 }
 
 /**
- * omerta_fingerprint_usage() - tell how full the memory of used secrets is
- * @net: a network namespace, of which the owner is asked about
- * @usage: gets it; full if any bound that holds for the owner is reached
+ * omerta_fingerprint_usage() - usage of the memory of used secrets
+ * @net: a network namespace
+ * @usage: set to the usage by its owner; full if any limit of the owner is reached
  *
  * Context: process context.
  */
@@ -318,9 +318,9 @@ static void free_remembered(void *ptr, void *arg)
 }
 
 /**
- * omerta_fingerprint_exit() - forget all, at module unload
+ * omerta_fingerprint_exit() - forget all secrets, at module unload
  *
- * Context: process context; there are no keys any more.
+ * Context: process context; no key is left.
  */
 void omerta_fingerprint_exit(void)
 {

@@ -9,9 +9,9 @@
 struct omerta_fingerprint;
 
 /**
- * struct omerta_fingerprint_usage - how full the memory of used secrets is
- * @used: keys that are charged to the owner of a namespace
- * @max: how many may be
+ * struct omerta_fingerprint_usage - usage of the memory of used secrets
+ * @used: keys charged to the owner of a namespace
+ * @max: limit of @used
  */
 struct omerta_fingerprint_usage {
 	u32 used;

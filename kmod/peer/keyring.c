@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer's keys: what user space and the passing of time do to them.
+ * Keyrings: the keys of a peer, as user space and time change them.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "peer/keys.h"
 
+#include <linux/minmax.h>
 #include <linux/slab.h>
+#include <linux/time64.h>
 #include <linux/timekeeping.h>
 
 #include "compat/compat.h"
@@ -23,18 +25,23 @@ const struct rhashtable_params omerta_key_params = {
 
 unsigned long omerta_keys_frozen __read_mostly;
 
-/* Keys of another neither seal nor open, before anybody gets round to killing them. */
+/*
+ * Incremented when the machine is cloned or resumed: keys of an older epoch stop working at
+ * once, before they are killed one by one.
+ */
 atomic_t omerta_keys_epoch __read_mostly;
 
 /**
- * omerta_keyring_init() - make an empty ring
+ * omerta_keyring_init() - initialise an empty ring
  * @ring: the ring
  * @table: the device's table of keys
  * @dev: the device
  * @peer_id: the peer's id
+ * @due: asks for omerta_keyring_expire(); called without locks of the ring
  */
 void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
-			 struct net_device *dev, u32 peer_id)
+			 struct net_device *dev, u32 peer_id,
+			 void (*due)(struct omerta_keyring *ring))
 {
 	spin_lock_init(&ring->lock);
 	INIT_LIST_HEAD(&ring->keys);
@@ -42,9 +49,10 @@ void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
 	ring->table = table;
 	ring->dev = dev;
 	ring->peer_id = peer_id;
+	ring->due = due;
 }
 
-/* Take a key off the ring; its memory goes when the last burst is through. */
+/* Remove a key from the ring. Its memory is freed when the last burst is done. */
 static void unlink_key(struct omerta_key *key)
 {
 	struct omerta_keyring *ring = key->ring;
@@ -54,11 +62,13 @@ static void unlink_key(struct omerta_key *key)
 	omerta_key_die(key);
 	list_del(&key->list);
 	ring->n_keys--;
-	omerta_key_free(key);
+	pr_debug("key 0x%08x destroyed\n", key->local_id);
+	if (refcount_dec_and_test(&key->refs))
+		kfree_rcu(key, rcu);
 }
 
-/* The key that makes room for another, if one has to. */
-static int find_room(struct omerta_keyring *ring, struct omerta_key **old,
+/* Find the key that gives way to a new one, if one has to. */
+static int find_victim(struct omerta_keyring *ring, struct omerta_key **old,
 		     struct netlink_ext_ack *extack)
 {
 	struct omerta_key *key;
@@ -108,6 +118,12 @@ static int check_config(const struct omerta_key_config *config,
 	return 0;
 }
 
+/* Boot time in ns at which a limit of some seconds is reached, 0 for none. */
+static u64 deadline(u64 now, u32 seconds)
+{
+	return seconds ? now + seconds * NSEC_PER_SEC : U64_MAX;
+}
+
 static struct omerta_key *new_key(struct omerta_keyring *ring,
 				  const struct omerta_key_config *config,
 				  struct omerta_fingerprint *used)
@@ -129,8 +145,13 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 	key->activation = config->activation;
 	key->epoch = config->epoch;
 	key->limit = -1;
+	key->tx_over = -1;
+	key->tx_soft = -1;
 	key->limits = config->limits;
 	key->installed = ktime_get_boottime_ns();
+	key->ask_at = deadline(key->installed, config->limits.soft_time);
+	key->seal_until = deadline(key->installed, config->limits.seal_time);
+	key->open_until = deadline(key->installed, config->limits.open_time);
 	return key;
 }
 
@@ -141,14 +162,14 @@ static int link_key(struct omerta_keyring *ring, struct omerta_key *key,
 	int err;
 
 	spin_lock_bh(&ring->lock);
-	/* The caller's lock keeps others from installing meanwhile. */
+	/* The caller's lock keeps others from installing the id meanwhile. */
 	if (rhashtable_lookup_fast(ring->table, &key->local_id,
 				   omerta_key_params)) {
 		NL_SET_ERR_MSG(extack, "local-id is in use on this device; choose another");
 		err = -EEXIST;
 		goto out;
 	}
-	err = find_room(ring, &old, extack);
+	err = find_victim(ring, &old, extack);
 	if (err)
 		goto out;
 	err = rhashtable_insert_fast(ring->table, &key->node,
@@ -172,7 +193,7 @@ out:
  * omerta_keyring_install() - install a key
  * @ring: the peer's ring
  * @config: the key; its secrets are copied
- * @extack: says why it is refused
+ * @extack: gets the reason of a refusal
  *
  * Context: process context, the device's lock held.
  * Return: 0 or a negative errno; then nothing has changed.
@@ -188,12 +209,12 @@ int omerta_keyring_install(struct omerta_keyring *ring,
 	err = check_config(config, extack);
 	if (err)
 		return err;
-	/* Pairs with the end of suspend and hibernation. */
+	/* Pairs with clear_bit_unlock() at the end of suspend and hibernation. */
 	if (smp_load_acquire(&omerta_keys_frozen)) {
 		NL_SET_ERR_MSG(extack, "the machine is being suspended; install a key afterwards");
 		return -EBUSY;
 	}
-	/* Should that happen now, it is born dead. */
+	/* If the machine is cloned after this check, the key is dead on arrival. */
 	if (config->epoch != atomic_read(&omerta_keys_epoch)) {
 		NL_SET_ERR_MSG(extack,
 			       "the machine was cloned or suspended since the key was made; agree on another");
@@ -212,8 +233,8 @@ int omerta_keyring_install(struct omerta_keyring *ring,
 	return err;
 }
 
-/* The peer's key of this id; the youngest, if dead ones had the id before. */
-static struct omerta_key *find(struct omerta_keyring *ring, u32 local_id,
+/* Find the peer's key of an id: the youngest one, if dead keys had the id before. */
+static struct omerta_key *find_key(struct omerta_keyring *ring, u32 local_id,
 			       struct netlink_ext_ack *extack)
 {
 	struct omerta_key *key;
@@ -231,7 +252,7 @@ static struct omerta_key *find(struct omerta_keyring *ring, u32 local_id,
  * omerta_keyring_activate() - make an installed key the one that seals
  * @ring: the peer's ring
  * @local_id: the key
- * @extack: says why it is refused
+ * @extack: gets the reason of a refusal
  *
  * Return: 0 or a negative errno.
  */
@@ -242,7 +263,7 @@ int omerta_keyring_activate(struct omerta_keyring *ring, u32 local_id,
 	int err = 0;
 
 	spin_lock_bh(&ring->lock);
-	key = find(ring, local_id, extack);
+	key = find_key(ring, local_id, extack);
 	if (!key) {
 		err = -ENOENT;
 	} else if (key->state == OMERTA_KEY_STATE_ACTIVE) {
@@ -263,7 +284,7 @@ int omerta_keyring_activate(struct omerta_keyring *ring, u32 local_id,
  * omerta_keyring_retire() - let a key open only
  * @ring: the peer's ring
  * @local_id: the key
- * @extack: says why it is refused
+ * @extack: gets the reason of a refusal
  *
  * Return: 0 or a negative errno.
  */
@@ -274,7 +295,7 @@ int omerta_keyring_retire(struct omerta_keyring *ring, u32 local_id,
 	int err = 0;
 
 	spin_lock_bh(&ring->lock);
-	key = find(ring, local_id, extack);
+	key = find_key(ring, local_id, extack);
 	if (!key) {
 		err = -ENOENT;
 	} else if (key->state >= OMERTA_KEY_STATE_RETIRED) {
@@ -288,10 +309,10 @@ int omerta_keyring_retire(struct omerta_keyring *ring, u32 local_id,
 }
 
 /**
- * omerta_keyring_delete() - wipe a key and forget it
+ * omerta_keyring_delete() - kill a key and remove it
  * @ring: the peer's ring
  * @local_id: the key
- * @extack: says why it is refused
+ * @extack: gets the reason of a refusal
  *
  * Return: 0 or a negative errno.
  */
@@ -301,14 +322,14 @@ int omerta_keyring_delete(struct omerta_keyring *ring, u32 local_id,
 	struct omerta_key *key;
 
 	spin_lock_bh(&ring->lock);
-	key = find(ring, local_id, extack);
+	key = find_key(ring, local_id, extack);
 	if (key)
 		unlink_key(key);
 	spin_unlock_bh(&ring->lock);
 	return key ? 0 : -ENOENT;
 }
 
-static bool concerns(const struct omerta_key *key, enum omerta_keys_which which)
+static bool is_selected(const struct omerta_key *key, enum omerta_keys_which which)
 {
 	switch (which) {
 	case OMERTA_KEYS_OUTLIVED:
@@ -321,10 +342,10 @@ static bool concerns(const struct omerta_key *key, enum omerta_keys_which which)
 }
 
 /**
- * omerta_keyring_kill() - let keys of a peer die
+ * omerta_keyring_kill() - kill keys of a peer
  * @ring: the peer's ring
  * @limit: why
- * @which: which of them
+ * @which: the keys
  */
 void omerta_keyring_kill(struct omerta_keyring *ring, enum omerta_key_limit limit,
 			 enum omerta_keys_which which)
@@ -333,13 +354,13 @@ void omerta_keyring_kill(struct omerta_keyring *ring, enum omerta_key_limit limi
 
 	spin_lock_bh(&ring->lock);
 	list_for_each_entry(key, &ring->keys, list)
-		if (concerns(key, which))
+		if (is_selected(key, which))
 			omerta_key_die_of(key, limit);
 	spin_unlock_bh(&ring->lock);
 }
 
 /**
- * omerta_keyring_clear() - delete all keys of a peer that goes away
+ * omerta_keyring_clear() - delete all keys of a peer that is being removed
  * @ring: the peer's ring
  */
 void omerta_keyring_clear(struct omerta_keyring *ring)
@@ -352,31 +373,56 @@ void omerta_keyring_clear(struct omerta_keyring *ring)
 	spin_unlock_bh(&ring->lock);
 }
 
-/* Apply the limits in time to one key; returns its next deadline. */
+/* Apply the limits of a key. Returns its next deadline in boot time. */
 static u64 expire_key(struct omerta_key *key, u64 now)
 {
-	u64 seal = omerta_key_deadline(key, key->limits.seal_time);
-	u64 open = omerta_key_deadline(key, key->limits.open_time);
-	u64 ask = omerta_key_deadline(key, key->limits.soft_time);
-	u64 next = U64_MAX;
+	u64 failures = READ_ONCE(key->auth_failures);
+	int over = READ_ONCE(key->tx_over);
+	int soft = READ_ONCE(key->tx_soft);
 
-	if (now >= open)
+	if (key->confirm_untold) {
+		key->confirm_untold = false;
+		omerta_key_tell(key, OMERTA_CMD_KEY_CONFIRMED_NTF, -1);
+	}
+	if (over == OMERTA_KEY_LIMIT_VM_FORK)
+		omerta_key_die_of(key, OMERTA_KEY_LIMIT_VM_FORK);
+	else if (READ_ONCE(key->tx_exhausted))
+		omerta_key_die_of(key, OMERTA_KEY_LIMIT_RECORDS);
+	else if (failures >= OMERTA_HARD_AUTH_FAILURES)
+		omerta_key_die_of(key, OMERTA_KEY_LIMIT_AUTH_FAILURES);
+	else if (now >= key->open_until)
 		omerta_key_die_of(key, OMERTA_KEY_LIMIT_TIME);
-	else if (now >= seal)
-		omerta_key_seal_over(key, OMERTA_KEY_LIMIT_TIME);
-	else if (now >= ask)
-		omerta_key_soft(key, OMERTA_KEY_LIMIT_TIME);
-
 	if (key->state == OMERTA_KEY_STATE_DEAD)
 		return U64_MAX;
-	next = open;
-	if (key->state < OMERTA_KEY_STATE_RETIRED)
-		next = min(next, key->soft_told ? seal : min(seal, ask));
-	return next;
+
+	if (key->state != OMERTA_KEY_STATE_RETIRED) {
+		if (over < 0 && now >= key->seal_until)
+			over = OMERTA_KEY_LIMIT_TIME;
+		if (over < 0 && soft < 0 && failures >= OMERTA_SOFT_AUTH_FAILURES)
+			soft = OMERTA_KEY_LIMIT_AUTH_FAILURES;
+		else if (over < 0 && soft < 0 && now >= key->ask_at)
+			soft = OMERTA_KEY_LIMIT_TIME;
+	}
+	/* A successor may have retired it already. Listeners are told all the same. */
+	if (soft >= 0 && !key->soft_told) {
+		key->soft_told = true;
+		omerta_key_tell(key, OMERTA_CMD_KEY_SOFT_NTF, soft);
+	}
+	if (over >= 0 && key->limit < 0) {
+		key->limit = over;
+		if (key->state != OMERTA_KEY_STATE_RETIRED)
+			omerta_key_retire(key);
+		omerta_key_tell(key, OMERTA_CMD_KEY_HARD_NTF, over);
+		omerta_key_tell_needed(key->ring);
+	}
+	if (key->state == OMERTA_KEY_STATE_RETIRED)
+		return key->open_until;
+	return min3(key->open_until, key->seal_until,
+		    key->soft_told ? U64_MAX : key->ask_at);
 }
 
 /**
- * omerta_keyring_expire() - apply the limits in time
+ * omerta_keyring_expire() - apply the limits of all keys
  * @ring: the peer's ring
  *
  * Context: any but hard interrupt.
@@ -390,19 +436,20 @@ u64 omerta_keyring_expire(struct omerta_keyring *ring)
 	spin_lock_bh(&ring->lock);
 	list_for_each_entry(key, &ring->keys, list)
 		next = min(next, expire_key(key, now));
+	omerta_key_tell_needed(ring);
 	spin_unlock_bh(&ring->lock);
 	return next;
 }
 
 /**
- * omerta_keyring_has_sent() - whether a record was among the latest under its key
+ * omerta_keyring_has_sent() - check whether a record was sent recently
  * @ring: the peer's ring
  * @remote_id: key id of the record
  * @counter: counter of the record
  *
  * Context: any but hard interrupt.
- * Return: true if a key that is not dead has the id, and gave out the counter as one of
- * the last OMERTA_SENT_LATELY.
+ * Return: true if a key that is not dead has the id, and the counter is one of its latest
+ * OMERTA_SENT_RECENTLY.
  */
 bool omerta_keyring_has_sent(struct omerta_keyring *ring, u32 remote_id, u64 counter)
 {
@@ -411,31 +458,16 @@ bool omerta_keyring_has_sent(struct omerta_keyring *ring, u32 remote_id, u64 cou
 
 	spin_lock_bh(&ring->lock);
 	list_for_each_entry(key, &ring->keys, list) {
-		/* Records are staged meanwhile. */
+		/* Counters are assigned concurrently. */
 		u64 next = READ_ONCE(key->tx_next);
 
 		if (key->remote_id == remote_id &&
 		    key->state != OMERTA_KEY_STATE_DEAD &&
-		    counter < next && next - counter <= OMERTA_SENT_LATELY) {
+		    counter < next && next - counter <= OMERTA_SENT_RECENTLY) {
 			sent = true;
 			break;
 		}
 	}
 	spin_unlock_bh(&ring->lock);
 	return sent;
-}
-
-/**
- * omerta_keyring_needed() - tell that traffic waits for an active key
- * @ring: the peer's ring
- */
-void omerta_keyring_needed(struct omerta_keyring *ring)
-{
-	const struct omerta_key_event ev = {
-		.cmd = OMERTA_CMD_KEY_NEEDED_NTF,
-		.peer_id = ring->peer_id,
-		.limit = -1,
-	};
-
-	omerta_event_key(ring->dev, &ev);
 }

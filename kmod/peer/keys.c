@@ -1,20 +1,249 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A key at work: what each record asks of it.
+ * Keys: their states, and their use by records.
+ *
+ *   state     | activate   retire    seal limit   open limit   first record
+ *   ----------+------------------------------------------------------------
+ *   installed | active     retired   retired      dead         active (*)
+ *   active    | refused    retired   retired      dead         -
+ *   retired   | refused    refused   -            dead         -
+ *   dead      | refused    refused   -            -            -
+ *
+ * (*) if installed to be activated by it. Activation retires the key that was active. Too
+ * many bad tags, the last counter and the cloning of the machine lead from every state to
+ * dead. A deleted key leaves no trace.
+ *
+ * The datapath only checks limits: a key beyond a limit is not used. Changes of state and
+ * notifications are left to omerta_keyring_expire(), which the peer's timer calls.
  */
 #include "peer/keys.h"
 
+#include <linux/slab.h>
 #include <linux/timekeeping.h>
 
+#include "peer/event.h"
+#include "peer/fingerprint.h"
 #include "peer/key_state.h"
+
+/**
+ * omerta_key_tell() - notify listeners about a key
+ * @key: the key
+ * @cmd: OMERTA_CMD_KEY_*_NTF
+ * @limit: enum omerta_key_limit, negative if no limit is the cause
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_key_tell(const struct omerta_key *key, u8 cmd, int limit)
+{
+	const struct omerta_key_event ev = {
+		.cmd = cmd,
+		.peer_id = key->ring->peer_id,
+		.local_id = key->local_id,
+		.remote_id = key->remote_id,
+		.limit = limit,
+	};
+
+	omerta_event_key(key->ring->dev, &ev);
+}
+
+/**
+ * omerta_key_tell_needed() - notify listeners that traffic waits for an active key
+ * @ring: the peer's ring; they are told once for each omerta_key_needed()
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_key_tell_needed(struct omerta_keyring *ring)
+{
+	const struct omerta_key_event ev = {
+		.cmd = OMERTA_CMD_KEY_NEEDED_NTF,
+		.peer_id = ring->peer_id,
+		.limit = -1,
+	};
+
+	if (!READ_ONCE(ring->needed))
+		return;
+	WRITE_ONCE(ring->needed, false);
+	omerta_event_key(ring->dev, &ev);
+}
+
+/**
+ * omerta_key_needed() - have listeners told that traffic waits for an active key
+ * @ring: the peer's ring
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_key_needed(struct omerta_keyring *ring)
+{
+	WRITE_ONCE(ring->needed, true);
+	/* The active key is beyond a limit. Listeners are told about that first. */
+	if (rcu_access_pointer(ring->active))
+		ring->due(ring);
+	else
+		omerta_key_tell_needed(ring);
+}
+
+/**
+ * omerta_key_put() - put a burst's reference to a key
+ * @key: from omerta_key_get() or omerta_key_seal()
+ *
+ * The last user of a dead key zeroizes its secrets.
+ */
+void omerta_key_put(struct omerta_key *key)
+{
+	if (!refcount_dec_and_test(&key->users))
+		return;
+	memzero_explicit(key->tx_secret, sizeof(key->tx_secret));
+	memzero_explicit(key->rx_secret, sizeof(key->rx_secret));
+	omerta_fingerprint_retire(key->used);
+	if (refcount_dec_and_test(&key->refs))
+		kfree_rcu(key, rcu);
+}
+
+/**
+ * omerta_key_retire() - let a key open only
+ * @key: the key, installed or active
+ *
+ * Context: the ring's lock held.
+ */
+void omerta_key_retire(struct omerta_key *key)
+{
+	struct omerta_keyring *ring = key->ring;
+
+	lockdep_assert_held(&ring->lock);
+
+	if (rcu_access_pointer(ring->active) == key)
+		RCU_INIT_POINTER(ring->active, NULL);
+	WRITE_ONCE(key->state, OMERTA_KEY_STATE_RETIRED);
+}
+
+/**
+ * omerta_key_die() - let a key neither seal nor open
+ * @key: the key; stays on its ring
+ *
+ * Its secrets are zeroized when the bursts in flight are done.
+ *
+ * Context: the ring's lock held.
+ */
+void omerta_key_die(struct omerta_key *key)
+{
+	struct omerta_keyring *ring = key->ring;
+
+	lockdep_assert_held(&ring->lock);
+
+	if (key->state == OMERTA_KEY_STATE_DEAD)
+		return;
+	if (rcu_access_pointer(ring->active) == key)
+		RCU_INIT_POINTER(ring->active, NULL);
+	if (ring->latest == key)
+		ring->latest = NULL;
+	WRITE_ONCE(key->state, OMERTA_KEY_STATE_DEAD);
+	rhashtable_remove_fast(ring->table, &key->node, omerta_key_params);
+	omerta_fingerprint_detach(key->used);
+	omerta_key_put(key);
+}
+
+/**
+ * omerta_key_die_of() - let a key die of a limit, and notify listeners
+ * @key: the key
+ * @limit: the limit
+ *
+ * Context: the ring's lock held.
+ */
+void omerta_key_die_of(struct omerta_key *key, enum omerta_key_limit limit)
+{
+	lockdep_assert_held(&key->ring->lock);
+
+	if (key->state == OMERTA_KEY_STATE_DEAD)
+		return;
+	key->limit = limit;
+	omerta_key_die(key);
+	omerta_key_tell(key, OMERTA_CMD_KEY_DEAD_NTF, limit);
+}
+
+/**
+ * omerta_key_activate() - make an installed key the one that seals
+ * @key: the key; the one that was active retires
+ *
+ * Context: the ring's lock held.
+ */
+void omerta_key_activate(struct omerta_key *key)
+{
+	struct omerta_keyring *ring = key->ring;
+	struct omerta_key *old;
+
+	lockdep_assert_held(&ring->lock);
+
+	old = rcu_dereference_protected(ring->active,
+					lockdep_is_held(&ring->lock));
+	WRITE_ONCE(key->state, OMERTA_KEY_STATE_ACTIVE);
+	rcu_assign_pointer(ring->active, key);
+	if (old)
+		WRITE_ONCE(old->state, OMERTA_KEY_STATE_RETIRED);
+}
+
+/**
+ * omerta_key_seal() - take the active key, and counters for records
+ * @ring: the peer's ring
+ * @n: number of records, at most 64
+ * @len: UDP payload bytes of all records
+ * @counter: set to the first record's counter; the others follow
+ *
+ * Context: BH off, the peer's tx_lock held, which makes counters unique.
+ * Return: the key, to be put with omerta_key_put(), or NULL if there is no key that may
+ * seal so many records.
+ */
+struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
+				   u32 len, u64 *counter)
+{
+	u64 now = ktime_get_coarse_boottime_ns(), next, bytes;
+	const struct omerta_key_limits *l;
+	struct omerta_key *key;
+	int over = -1;
+
+	rcu_read_lock();
+	key = rcu_dereference(ring->active);
+	if (!key || !refcount_inc_not_zero(&key->users)) {
+		rcu_read_unlock();
+		return NULL;
+	}
+	rcu_read_unlock();
+
+	l = &key->limits;
+	next = key->tx_next + n;
+	bytes = key->tx_bytes + len;
+	if (unlikely(key->epoch != atomic_read(&omerta_keys_epoch)))
+		over = OMERTA_KEY_LIMIT_VM_FORK;
+	else if (unlikely(next > l->hard_records))
+		over = OMERTA_KEY_LIMIT_RECORDS;
+	else if (unlikely(bytes > l->hard_bytes))
+		over = OMERTA_KEY_LIMIT_BYTES;
+	else if (unlikely(now >= key->seal_until))
+		over = OMERTA_KEY_LIMIT_TIME;
+	if (unlikely(over >= 0)) {
+		WRITE_ONCE(key->tx_exhausted, next > OMERTA_COUNTER_LIMIT);
+		WRITE_ONCE(key->tx_over, over);
+		ring->due(ring);
+		omerta_key_put(key);
+		return NULL;
+	}
+	if (unlikely(next > l->soft_records || bytes > l->soft_bytes) && key->tx_soft < 0) {
+		WRITE_ONCE(key->tx_soft, next > l->soft_records ? OMERTA_KEY_LIMIT_RECORDS :
+								  OMERTA_KEY_LIMIT_BYTES);
+		ring->due(ring);
+	}
+	*counter = key->tx_next;
+	WRITE_ONCE(key->tx_next, next);
+	WRITE_ONCE(key->tx_bytes, bytes);
+	return key;
+}
 
 /**
  * omerta_key_get() - find the key of a received record
  * @table: the device's keys
  * @local_id: the record's key id
  *
- * Return: the key, to be given back with omerta_key_put(), or NULL. Its
- * secrets stay until then, even if it dies meanwhile.
+ * Return: the key, to be put with omerta_key_put(), or NULL. Its secrets stay until then,
+ * even if it dies meanwhile.
  */
 struct omerta_key *omerta_key_get(struct rhashtable *table, u32 local_id)
 {
@@ -28,100 +257,18 @@ struct omerta_key *omerta_key_get(struct rhashtable *table, u32 local_id)
 	return key;
 }
 
-/* Whether the machine has become another since. */
-static bool outlived(const struct omerta_key *key)
-{
-	return key->epoch != atomic_read(&omerta_keys_epoch);
-}
-
-static bool soft_reached(const struct omerta_key *key, unsigned int n, u32 len)
-{
-	return !key->soft_told &&
-	       (key->tx_next + n > key->limits.soft_records ||
-		key->tx_bytes + len > key->limits.soft_bytes);
-}
-
-static bool hard_reached(const struct omerta_key *key, unsigned int n, u32 len)
-{
-	return key->tx_next + n > key->limits.hard_records ||
-	       key->tx_bytes + len > key->limits.hard_bytes;
-}
-
-/* Act on a limit of the active key that the next records would meet. */
-static void seal_limits(struct omerta_key *key, unsigned int n, u32 len,
-			u64 now)
-{
-	const struct omerta_key_limits *l = &key->limits;
-
-	spin_lock_bh(&key->ring->lock);
-	if (outlived(key))
-		omerta_key_die_of(key, OMERTA_KEY_LIMIT_VM_FORK);
-	else if (key->tx_next + n > OMERTA_COUNTER_LIMIT)
-		omerta_key_die_of(key, OMERTA_KEY_LIMIT_RECORDS);
-	else if (key->tx_next + n > l->hard_records)
-		omerta_key_seal_over(key, OMERTA_KEY_LIMIT_RECORDS);
-	else if (key->tx_bytes + len > l->hard_bytes)
-		omerta_key_seal_over(key, OMERTA_KEY_LIMIT_BYTES);
-	else if (now >= omerta_key_deadline(key, l->seal_time))
-		omerta_key_seal_over(key, OMERTA_KEY_LIMIT_TIME);
-	else if (key->tx_next + n > l->soft_records)
-		omerta_key_soft(key, OMERTA_KEY_LIMIT_RECORDS);
-	else
-		omerta_key_soft(key, OMERTA_KEY_LIMIT_BYTES);
-	spin_unlock_bh(&key->ring->lock);
-}
-
 /**
- * omerta_key_seal() - take the active key and counters for records
- * @ring: the peer's ring
- * @n: how many records, at most 64
- * @len: UDP payload bytes of all
- * @counter: gets the first record's counter; those of the others follow
- *
- * Context: BH off, the peer's tx_lock held, which makes counters unique.
- * Return: the key, to be given back with omerta_key_put(), or NULL if there
- * is none that may seal so many.
- */
-struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
-				   u32 len, u64 *counter)
-{
-	u64 now = ktime_get_coarse_boottime_ns();
-	struct omerta_key *key;
-	bool over;
-
-	rcu_read_lock();
-	key = rcu_dereference(ring->active);
-	if (!key || !refcount_inc_not_zero(&key->users)) {
-		rcu_read_unlock();
-		return NULL;
-	}
-	rcu_read_unlock();
-
-	over = outlived(key) || hard_reached(key, n, len) ||
-	       now >= omerta_key_deadline(key, key->limits.seal_time);
-	if (unlikely(over || soft_reached(key, n, len)))
-		seal_limits(key, n, len, now);
-	if (unlikely(over)) {
-		omerta_key_put(key);
-		return NULL;
-	}
-	*counter = key->tx_next;
-	WRITE_ONCE(key->tx_next, key->tx_next + n);
-	WRITE_ONCE(key->tx_bytes, key->tx_bytes + len);
-	return key;
-}
-
-/**
- * omerta_key_opens() - whether a key may open records now
+ * omerta_key_can_open() - check whether a key may open records now
  * @key: the key
  *
- * Return: false if it is dead or its time is over.
+ * Return: false if it is dead or beyond a limit.
  */
-bool omerta_key_opens(const struct omerta_key *key)
+bool omerta_key_can_open(const struct omerta_key *key)
 {
-	return READ_ONCE(key->state) != OMERTA_KEY_STATE_DEAD && !outlived(key) &&
-	       ktime_get_coarse_boottime_ns() <
-	       omerta_key_deadline(key, key->limits.open_time);
+	return READ_ONCE(key->state) != OMERTA_KEY_STATE_DEAD &&
+	       key->epoch == atomic_read(&omerta_keys_epoch) &&
+	       READ_ONCE(key->auth_failures) < OMERTA_HARD_AUTH_FAILURES &&
+	       ktime_get_coarse_boottime_ns() < key->open_until;
 }
 
 /**
@@ -135,30 +282,27 @@ void omerta_key_auth_failed(struct omerta_key *key)
 	u64 failures = key->auth_failures + 1;
 
 	WRITE_ONCE(key->auth_failures, failures);
-	if (likely(failures < OMERTA_SOFT_AUTH_FAILURES))
-		return;
-	spin_lock_bh(&key->ring->lock);
-	if (failures >= OMERTA_HARD_AUTH_FAILURES)
-		omerta_key_die_of(key, OMERTA_KEY_LIMIT_AUTH_FAILURES);
-	else
-		omerta_key_soft(key, OMERTA_KEY_LIMIT_AUTH_FAILURES);
-	spin_unlock_bh(&key->ring->lock);
+	if (unlikely(failures >= OMERTA_SOFT_AUTH_FAILURES))
+		key->ring->due(key->ring);
 }
 
 /*
- * First authentic record; returns whether it made the key active. A record
- * that was held back must not make an old key supersede a younger one.
+ * Handle the first authentic record of a key. Returns true if it made the key active. A
+ * record that was held back must not let an old key supersede a younger one.
  */
-static bool confirm(struct omerta_key *key)
+static bool confirm_key(struct omerta_key *key)
 {
 	struct omerta_keyring *ring = key->ring;
 	struct omerta_key *active;
 	bool activated = false;
 
 	spin_lock_bh(&ring->lock);
-	if (key->state == OMERTA_KEY_STATE_DEAD)
-		goto out;
+	if (key->state == OMERTA_KEY_STATE_DEAD) {
+		spin_unlock_bh(&ring->lock);
+		return false;
+	}
 	WRITE_ONCE(key->confirmed, true);
+	key->confirm_untold = true;
 	if (!ring->latest || ring->latest->seq < key->seq)
 		WRITE_ONCE(ring->latest, key);
 	active = rcu_dereference_protected(ring->active,
@@ -169,9 +313,8 @@ static bool confirm(struct omerta_key *key)
 		omerta_key_activate(key);
 		activated = true;
 	}
-	omerta_key_tell(key, OMERTA_CMD_KEY_CONFIRMED_NTF, -1);
-out:
 	spin_unlock_bh(&ring->lock);
+	ring->due(ring);
 	return activated;
 }
 
@@ -180,16 +323,16 @@ out:
  * @key: its key
  * @counter: its counter
  * @len: its UDP payload length
- * @activated: gets whether the record made the key active
+ * @activated: set to true if the record made the key active
  *
  * Context: the device's NAPI, which serialises the window.
- * Return: what the record means for its peer.
+ * Return: whether the record is fresh.
  */
 enum omerta_fresh omerta_key_commit(struct omerta_key *key, u64 counter,
 				    u32 len, bool *activated)
 {
 	*activated = false;
-	if (!omerta_key_opens(key))
+	if (!omerta_key_can_open(key))
 		return OMERTA_FRESH_NOT;
 	if (!omerta_replay_commit(&key->replay, counter)) {
 		WRITE_ONCE(key->replays, key->replays + 1);
@@ -198,7 +341,7 @@ enum omerta_fresh omerta_key_commit(struct omerta_key *key, u64 counter,
 	WRITE_ONCE(key->rx_records, key->rx_records + 1);
 	WRITE_ONCE(key->rx_bytes, key->rx_bytes + len);
 	if (unlikely(!key->confirmed))
-		*activated = confirm(key);
+		*activated = confirm_key(key);
 	if (counter + 1 == key->replay.next &&
 	    READ_ONCE(key->ring->latest) == key)
 		return OMERTA_FRESH_NEWEST;

@@ -2,6 +2,7 @@
 #ifndef _OMERTA_KEYS_H
 #define _OMERTA_KEYS_H
 
+#include <linux/cache.h>
 #include <linux/list.h>
 #include <linux/netlink.h>
 #include <linux/refcount.h>
@@ -13,25 +14,25 @@
 #include "peer/replay.h"
 #include "wire/wire.h"
 
-/* Dead keys count too, but make room for new ones. */
+/* Dead keys count as well, but give way to new ones. */
 #define OMERTA_KEYS_PER_PEER		8
 
 #define OMERTA_SOFT_RECORDS		BIT_ULL(48)
 #define OMERTA_SOFT_AUTH_FAILURES	BIT_ULL(33)
 #define OMERTA_HARD_AUTH_FAILURES	BIT_ULL(34)
 
-/* Records that may be sent until an ICMP error about one of them is too late. */
-#define OMERTA_SENT_LATELY		BIT_ULL(16)
+/* ICMP errors are believed if they quote one of this many latest records. */
+#define OMERTA_SENT_RECENTLY		BIT_ULL(16)
 
 /**
- * struct omerta_key_limits - when a key ends
- * @seal_time: seconds from install during which it may seal, 0 for no limit
- * @open_time: the same for opening
- * @soft_time: seconds from install until a new key is asked for, 0 for never
+ * struct omerta_key_limits - when a key expires
+ * @seal_time: seconds from the install during which it may seal, 0 for no limit
+ * @open_time: seconds from the install during which it may open, 0 for no limit
+ * @soft_time: seconds from the install until a new key is asked for, 0 for never
  * @soft_records: records sealed until a new key is asked for
  * @soft_bytes: UDP payload bytes sealed until a new key is asked for
- * @hard_records: records it may seal
- * @hard_bytes: UDP payload bytes it may seal
+ * @hard_records: most records that it may seal
+ * @hard_bytes: most UDP payload bytes that it may seal
  */
 struct omerta_key_limits {
 	u32 seal_time;
@@ -51,8 +52,8 @@ struct omerta_key_limits {
  * @tx_secret: send secret
  * @epoch: omerta_keys_epoch before the secrets were made
  * @activation: when it becomes active
- * @handshake: its secrets come from a handshake of this boot
- * @limits: when it ends
+ * @handshake: the secrets come from a handshake of this boot
+ * @limits: when it expires
  */
 struct omerta_key_config {
 	u32 local_id;
@@ -69,83 +70,106 @@ struct omerta_fingerprint;
 struct omerta_keyring;
 
 /**
- * struct omerta_key - one direction pair of secrets
- * @tx_secret: send secret, wiped with the last of @users
- * @rx_secret: receive secret, wiped with the last of @users
+ * struct omerta_key - a pair of secrets, one for each direction
+ * @tx_secret: send secret, zeroized with the last of @users
+ * @rx_secret: receive secret, zeroized with the last of @users
+ * @ring: keys of the same peer; constant
  * @local_id: key id of records received; constant
  * @remote_id: key id of records sent; constant
- * @ring: keys of the same peer; constant
- * @used: remembers the secrets; given up when they are wiped
- * @handshake: they come from a handshake of this boot; constant
- * @users: one while the key is not dead, and one per burst in flight
- * @refs: one for the ring's list and one while there are @users
- * @state: changes forward only; lock: ring
+ * @epoch: omerta_keys_epoch before the secrets were made; constant
+ * @handshake: the secrets come from a handshake of this boot; constant
+ * @confirmed: an authentic record has arrived; lock: the ring's
+ * @soft_told: listeners were told about a soft limit; lock: the ring's
+ * @state: only ever moves forward; lock: the ring's
  * @activation: constant
- * @epoch: omerta_keys_epoch before its secrets were made; constant
- * @confirmed: an authentic record has arrived; lock: ring
- * @confirm_left: how often an empty record is still sent for it while it is active; set
- *		  after @confirm_at, then the peer's timer's
- * @confirm_at: jiffies of the next such record; as @confirm_left
- * @soft_told: the soft limit was told of; lock: ring
- * @limit: what ended it, negative if nothing did; lock: ring
- * @limits: constant
+ * @limit: enum omerta_key_limit that ended it, negative for none; lock: the ring's
+ * @confirm_untold: listeners are to be told that it was confirmed; lock: the ring's
  * @installed: boot time in ns; constant
- * @seq: number of the key among all that its peer had; constant
+ * @ask_at: boot time in ns at which a new key is asked for, U64_MAX for never; constant
+ * @seal_until: boot time in ns at which it stops to seal, U64_MAX for never; constant
+ * @open_until: boot time in ns at which it stops to open, U64_MAX for never; constant
+ * @seq: number of the key among all keys that its peer has had; constant
+ * @limits: constant
+ * @node: member of the device's table
+ * @list: member of @ring; lock: the ring's
+ * @used: remembers the secrets; put when they are zeroized
+ * @rcu: for the deferred free
+ * @refs: one of the ring, and one of all @users
+ * @users: one while the key is not dead, and one of each burst in flight
+ *
  * @tx_next: counter of the next record; lock: the peer's tx_lock
  * @tx_bytes: UDP payload bytes sealed; lock: the peer's tx_lock
- * @rx_records: fresh authentic records; changed by the device's NAPI only
- * @rx_bytes: their UDP payload bytes; as @rx_records
- * @auth_failures: records dropped by authentication; as @rx_records
- * @replays: authentic records dropped by the window; as @rx_records
- * @replay: as @rx_records
- * @node: member of the device's table
- * @list: member of @ring; lock: ring
- * @rcu: for the deferred free
+ * @tx_over: hard limit that it has reached, negative for none; written under the peer's
+ *	     tx_lock, see omerta_keyring_expire()
+ * @tx_soft: soft limit that it has reached, negative for none; as @tx_over
+ * @tx_exhausted: no counter is left; as @tx_over
+ * @confirm_left: number of empty records still to be sent for it while it is active; set
+ *		  after @confirm_at, then changed by the peer's timer
+ * @confirm_at: jiffies of the next such record; as @confirm_left
+ *
+ * @rx_records: fresh authentic records; changed by NAPI only
+ * @rx_bytes: their UDP payload bytes; changed by NAPI only
+ * @auth_failures: records that failed authentication; changed by NAPI only
+ * @replays: authentic records that the window dropped; changed by NAPI only
+ * @replay: NAPI only
  */
 struct omerta_key {
 	u8 tx_secret[OMERTA_SECRET_LEN];
 	u8 rx_secret[OMERTA_SECRET_LEN];
+	struct omerta_keyring *ring;
 	u32 local_id;
 	u32 remote_id;
-	struct omerta_keyring *ring;
-	struct omerta_fingerprint *used;
+	u32 epoch;
 	bool handshake;
-	refcount_t users;
-	refcount_t refs;
+	bool confirmed;
+	bool soft_told;
+	bool confirm_untold;
 	enum omerta_key_state state;
 	enum omerta_activation activation;
-	u32 epoch;
-	bool confirmed;
+	int limit;
+	u64 installed;
+	u64 ask_at;
+	u64 seal_until;
+	u64 open_until;
+	u64 seq;
+	struct omerta_key_limits limits;
+	struct rhash_head node;
+	struct list_head list;
+	struct omerta_fingerprint *used;
+	struct rcu_head rcu;
+	refcount_t refs;
+	refcount_t users;
+
+	/* Transmit side */
+	u64 tx_next ____cacheline_aligned_in_smp;
+	u64 tx_bytes;
+	int tx_over;
+	int tx_soft;
+	bool tx_exhausted;
 	unsigned int confirm_left;
 	unsigned long confirm_at;
-	bool soft_told;
-	int limit;
-	struct omerta_key_limits limits;
-	u64 installed;
-	u64 seq;
-	u64 tx_next;
-	u64 tx_bytes;
-	u64 rx_records;
+
+	/* Receive side */
+	u64 rx_records ____cacheline_aligned_in_smp;
 	u64 rx_bytes;
 	u64 auth_failures;
 	u64 replays;
 	struct omerta_replay replay;
-	struct rhash_head node;
-	struct list_head list;
-	struct rcu_head rcu;
 };
 
 /**
- * struct omerta_keyring - the keys of one peer
+ * struct omerta_keyring - the keys of a peer
  * @lock: serialises changes of state; taken with BH off
  * @keys: in the order of their installation; lock: @lock
- * @active: the key that seals, NULL if there is none; lock: @lock
+ * @active: the key that seals, NULL for none; lock: @lock
  * @latest: the key that was confirmed last, NULL if it is dead; lock: @lock
  * @n_keys: length of @keys; lock: @lock
  * @seq: number of the youngest key; lock: @lock
  * @table: the device's table of keys by local id
  * @dev: the device, for events
- * @peer_id: the peer, for events
+ * @peer_id: the peer's id, for events
+ * @needed: listeners are to be told that traffic waits for an active key
+ * @due: asks for omerta_keyring_expire(), from any context but hard interrupt
  */
 struct omerta_keyring {
 	spinlock_t lock; /* of all states */
@@ -157,13 +181,15 @@ struct omerta_keyring {
 	struct rhashtable *table;
 	struct net_device *dev;
 	u32 peer_id;
+	bool needed;
+	void (*due)(struct omerta_keyring *ring);
 };
 
 /**
- * enum omerta_fresh - what a fresh record means for its peer
- * @OMERTA_FRESH_NOT: nothing, it is a replay or its key is dead
- * @OMERTA_FRESH: it is accepted
- * @OMERTA_FRESH_NEWEST: and may move the endpoint
+ * enum omerta_fresh - result of omerta_key_commit()
+ * @OMERTA_FRESH_NOT: the record is a replay, or its key is dead
+ * @OMERTA_FRESH: the record is accepted
+ * @OMERTA_FRESH_NEWEST: the record is accepted, and may move the endpoint
  */
 enum omerta_fresh {
 	OMERTA_FRESH_NOT,
@@ -172,10 +198,10 @@ enum omerta_fresh {
 };
 
 /**
- * enum omerta_keys_which - some of a peer's keys
- * @OMERTA_KEYS_ALL: all of them
- * @OMERTA_KEYS_OUTLIVED: those of an earlier epoch
- * @OMERTA_KEYS_AGREED: those that come from a handshake
+ * enum omerta_keys_which - selection of a peer's keys
+ * @OMERTA_KEYS_ALL: all keys
+ * @OMERTA_KEYS_OUTLIVED: keys of an earlier epoch
+ * @OMERTA_KEYS_AGREED: keys that come from a handshake
  */
 enum omerta_keys_which {
 	OMERTA_KEYS_ALL,
@@ -186,9 +212,9 @@ enum omerta_keys_which {
 extern const struct rhashtable_params omerta_key_params;
 
 /**
- * enum omerta_freeze - why no key is installed; bits of omerta_keys_frozen
- * @OMERTA_FREEZE_SUSPEND: the machine goes to sleep
- * @OMERTA_FREEZE_HIBERNATION: its memory goes to disk, or comes from there
+ * enum omerta_freeze - why keys are refused; bits of omerta_keys_frozen
+ * @OMERTA_FREEZE_SUSPEND: the machine is being suspended
+ * @OMERTA_FREEZE_HIBERNATION: its memory is written to an image, or read from one
  */
 enum omerta_freeze {
 	OMERTA_FREEZE_SUSPEND,
@@ -199,7 +225,8 @@ extern unsigned long omerta_keys_frozen;
 extern atomic_t omerta_keys_epoch;
 
 void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
-			 struct net_device *dev, u32 peer_id);
+			 struct net_device *dev, u32 peer_id,
+			 void (*due)(struct omerta_keyring *ring));
 int omerta_keyring_install(struct omerta_keyring *ring,
 			   const struct omerta_key_config *config,
 			   struct netlink_ext_ack *extack);
@@ -214,13 +241,13 @@ void omerta_keyring_kill(struct omerta_keyring *ring, enum omerta_key_limit limi
 void omerta_keyring_clear(struct omerta_keyring *ring);
 u64 omerta_keyring_expire(struct omerta_keyring *ring);
 bool omerta_keyring_has_sent(struct omerta_keyring *ring, u32 remote_id, u64 counter);
-void omerta_keyring_needed(struct omerta_keyring *ring);
 
+void omerta_key_needed(struct omerta_keyring *ring);
 struct omerta_key *omerta_key_get(struct rhashtable *table, u32 local_id);
 void omerta_key_put(struct omerta_key *key);
 struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
 				   u32 len, u64 *counter);
-bool omerta_key_opens(const struct omerta_key *key);
+bool omerta_key_can_open(const struct omerta_key *key);
 void omerta_key_auth_failed(struct omerta_key *key);
 enum omerta_fresh omerta_key_commit(struct omerta_key *key, u64 counter,
 				    u32 len, bool *activated);

@@ -1,34 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Peers: what a device knows of each other end, from its creation to the last
- * burst that refers to it.
+ * Peers: the other ends of a device's tunnels. A peer lives until the last burst that
+ * refers to it is done.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "peer/peer.h"
 
 #include <linux/slab.h>
-#include <net/ip.h>
+#include <linux/timekeeping.h>
+#include <net/dst_metadata.h>
 #include <net/ipv6.h>
 
 #include "compat/compat.h"
 #include "peer/event.h"
-#include "wire/record.h"
-#include "peer/tenant.h"
 
-/* Records may have been on their way for so long. */
+/* Records from the old endpoint may be in flight for this long. */
 #define HOLD_TIME	NSEC_PER_SEC
 /* A grace period takes about this long. */
 #define REAP_DELAY	DIV_ROUND_UP(HZ, 50)
-/* The most that may wait for that */
-#define GONE_MAX	1024
+/* Most peers that wait for a grace period. */
+#define REMOVED_MAX	1024
 
-/* The seed is random, and a table's own. */
+/**
+ * omerta_endpoint_remote_equal() - compare the remote address and port of endpoints
+ * @a: an endpoint
+ * @b: another endpoint
+ *
+ * Return: true if they are equal. Our own address does not matter.
+ */
+bool omerta_endpoint_remote_equal(const struct omerta_endpoint *a,
+				  const struct omerta_endpoint *b)
+{
+	if (a->family != b->family || a->port != b->port ||
+	    a->scope != b->scope)
+		return false;
+	return a->family == AF_INET ? a->addr4 == b->addr4 :
+				      ipv6_addr_equal(&a->addr6, &b->addr6);
+}
+
+/* Hash the remote address and port. The seed is random, and differs between tables. */
 static u32 hash_place(const void *data, u32 len, u32 seed)
 {
 	const siphash_key_t key = { .key = { seed, ~(u64)seed } };
+	const struct omerta_endpoint *ep = data;
 
-	return omerta_endpoint_hash(data, &key);
+	if (ep->family == AF_INET)
+		return siphash_2u32((__force u32)ep->addr4,
+				    (__force u32)ep->port, &key);
+	return siphash_3u64(get_unaligned((const u64 *)&ep->addr6),
+			    get_unaligned((const u64 *)&ep->addr6 + 1),
+			    (__force u64)ep->port, &key);
 }
 
 static u32 hash_peer(const void *data, u32 len, u32 seed)
@@ -42,11 +64,11 @@ static int compare_place(struct rhashtable_compare_arg *arg, const void *obj)
 {
 	const struct omerta_peer *peer = obj;
 
-	/* A reader may see a place that is being changed: a wrong answer is harmless. */
+	/* A reader may see a place that is being changed. A wrong result is harmless. */
 	return data_race(!omerta_endpoint_remote_equal(&peer->place, arg->key));
 }
 
-const struct rhashtable_params omerta_peer_place_params = {
+static const struct rhashtable_params place_params = {
 	.head_offset = offsetof(struct omerta_peer, place_node),
 	.key_offset = offsetof(struct omerta_peer, place),
 	.hashfn = hash_place,
@@ -56,66 +78,100 @@ const struct rhashtable_params omerta_peer_place_params = {
 	.automatic_shrinking = true,
 };
 
-static struct kmem_cache *peers;
+static struct kmem_cache *peer_cache;
 
 /**
- * omerta_peer_init() - make peers possible
+ * omerta_peer_init() - set up the allocator of peers, at module load
  *
  * Return: 0 or -ENOMEM.
  */
 int __init omerta_peer_init(void)
 {
-	peers = KMEM_CACHE(omerta_peer, SLAB_HWCACHE_ALIGN);
-	return peers ? 0 : -ENOMEM;
+	peer_cache = KMEM_CACHE(omerta_peer, SLAB_HWCACHE_ALIGN);
+	return peer_cache ? 0 : -ENOMEM;
 }
 
 /**
- * omerta_peer_exit() - end what omerta_peer_init() began
+ * omerta_peer_exit() - undo omerta_peer_init()
  *
  * Context: process context; no peer is left.
  */
 void omerta_peer_exit(void)
 {
-	kmem_cache_destroy(peers);
+	kmem_cache_destroy(peer_cache);
 }
 
-static int peer_link(struct omerta_peer *peer, struct netlink_ext_ack *extack)
+static void reap_work(struct work_struct *work)
 {
-	struct omerta_tunnel *tun = peer->tun;
+	struct omerta_peers *peers = container_of(work, struct omerta_peers,
+						  reap_work.work);
+
+	mutex_lock(peers->lock);
+	omerta_peers_reap(peers, false);
+	mutex_unlock(peers->lock);
+}
+
+/**
+ * omerta_peers_init() - set up the peers of a device
+ * @peers: zeroed, except for @dev, @tun, @ops and @lock
+ *
+ * Context: process context.
+ * Return: 0 or -ENOMEM.
+ */
+int omerta_peers_init(struct omerta_peers *peers)
+{
 	int err;
 
-	err = xa_insert(&tun->peers, peer->id, peer, GFP_KERNEL_ACCOUNT);
-	if (err == -EBUSY) {
-		NL_SET_ERR_MSG(extack, "a peer with this id exists; use peer-set to change it");
-		return -EEXIST;
-	}
-	if (!err)
-		tun->n_peers++;
+	xa_init(&peers->by_id);
+	INIT_LIST_HEAD(&peers->removed);
+	INIT_DELAYED_WORK(&peers->reap_work, reap_work);
+	omerta_allowedips_init(&peers->allowedips, peers->lock);
+	err = rhashtable_init(&peers->keys, &omerta_key_params);
+	if (err)
+		return err;
+	err = rhltable_init(&peers->by_endpoint, &place_params);
+	if (err)
+		rhashtable_destroy(&peers->keys);
 	return err;
 }
 
 /**
+ * omerta_peers_destroy() - undo omerta_peers_init()
+ * @peers: all have been removed
+ *
+ * Context: process context; the device's lock not held.
+ */
+void omerta_peers_destroy(struct omerta_peers *peers)
+{
+	cancel_delayed_work_sync(&peers->reap_work);
+	rhltable_destroy(&peers->by_endpoint);
+	rhashtable_destroy(&peers->keys);
+	xa_destroy(&peers->by_id);
+}
+
+static void ring_due(struct omerta_keyring *ring)
+{
+	omerta_peer_due(container_of(ring, struct omerta_peer, ring), jiffies);
+}
+
+/**
  * omerta_peer_create() - add a peer to a device
- * @tun: the device
+ * @peers: the device's peers
  * @id: the peer's id, not 0
- * @timer: called when the peer's timer is due
- * @tx_work: work function that sends what is done
- * @extack: says why it is refused
+ * @extack: gets the reason of a refusal
  *
  * Context: process context, the device's lock held.
  * Return: the peer, to be removed with omerta_peer_remove(), or an ERR_PTR().
  */
-struct omerta_peer *omerta_peer_create(struct omerta_tunnel *tun, u32 id,
-				       void (*timer)(struct timer_list *t),
-				       void (*tx_work)(struct work_struct *w),
+struct omerta_peer *omerta_peer_create(struct omerta_peers *peers, u32 id,
 				       struct netlink_ext_ack *extack)
 {
 	struct omerta_peer *peer;
 	int err = -ENOMEM;
 
-	lockdep_assert_held(&tun->lock);
+	lockdep_assert_held(peers->lock);
 
-	peer = kmem_cache_zalloc(peers, GFP_KERNEL_ACCOUNT);
+	peer = kmem_cache_zalloc(peer_cache, GFP_KERNEL_ACCOUNT);
 	if (!peer)
 		return ERR_PTR(-ENOMEM);
 	peer->stats = omerta_peer_stats_alloc();
@@ -125,27 +181,33 @@ struct omerta_peer *omerta_peer_create(struct omerta_tunnel *tun, u32 id,
 	if (err)
 		goto err_stats;
 
-	peer->tun = tun;
+	peer->peers = peers;
+	peer->tun = peers->tun;
 	peer->id = id;
 	refcount_set(&peer->refs, 1);
 	INIT_LIST_HEAD(&peer->allowed.prefixes);
-	omerta_keyring_init(&peer->ring, &tun->keys, tun->dev, id);
+	omerta_keyring_init(&peer->ring, &peers->keys, peers->dev, id, ring_due);
 	spin_lock_init(&peer->endpoint_lock);
 	spin_lock_init(&peer->tx_lock);
-	__skb_queue_head_init(&peer->stage);
+	__skb_queue_head_init(&peer->waiting);
 	INIT_LIST_HEAD(&peer->tx_fifo);
 	INIT_LIST_HEAD(&peer->rx_fifo);
 	INIT_LIST_HEAD(&peer->rx_ready);
-	INIT_WORK(&peer->tx_work, tx_work);
-	timer_setup(&peer->timer, timer, 0);
+	INIT_WORK(&peer->tx_work, peers->ops->tx_work);
+	timer_setup(&peer->timer, peers->ops->timer, 0);
 	peer->tx_last = jiffies;
 	peer->tell_moved_at = jiffies;
 	peer->path_mtu = OMERTA_PATH_UNKNOWN;
 
-	err = peer_link(peer, extack);
+	err = xa_insert(&peers->by_id, id, peer, GFP_KERNEL_ACCOUNT);
+	if (err == -EBUSY) {
+		NL_SET_ERR_MSG(extack, "a peer with this id exists; use peer-set to change it");
+		err = -EEXIST;
+	}
 	if (err)
 		goto err_cache;
-	netdev_dbg(tun->dev, "peer %u created\n", id);
+	peers->n++;
+	netdev_dbg(peers->dev, "peer %u created\n", id);
 	return peer;
 
 err_cache:
@@ -153,7 +215,7 @@ err_cache:
 err_stats:
 	free_percpu(peer->stats);
 err_peer:
-	kmem_cache_free(peers, peer);
+	kmem_cache_free(peer_cache, peer);
 	return ERR_PTR(err);
 }
 
@@ -164,14 +226,14 @@ static void peer_free(struct rcu_head *rcu)
 	pr_debug("peer %u destroyed\n", peer->id);
 	dst_cache_destroy(&peer->cache);
 	free_percpu(peer->stats);
-	kmem_cache_free(peers, peer);
+	kmem_cache_free(peer_cache, peer);
 }
 
 /**
- * omerta_peer_get() - refer to a peer from a burst
+ * omerta_peer_get() - take a reference to a peer
  * @peer: a peer found under RCU
  *
- * Return: @peer, or NULL if it is on its way out.
+ * Return: @peer, or NULL if it is being freed.
  */
 struct omerta_peer *omerta_peer_get(struct omerta_peer *peer)
 {
@@ -179,7 +241,7 @@ struct omerta_peer *omerta_peer_get(struct omerta_peer *peer)
 }
 
 /**
- * omerta_peer_put() - end what omerta_peer_get() began
+ * omerta_peer_put() - put a reference to a peer
  * @peer: the peer
  *
  * Context: any but hard interrupt.
@@ -191,95 +253,42 @@ void omerta_peer_put(struct omerta_peer *peer)
 }
 
 /**
- * omerta_peer_uncharge_stage() - give back the memory of packets that waited
+ * omerta_peer_due() - have the timer look at a peer
  * @peer: the peer
- * @bytes: their truesize when they were charged
+ * @when: jiffies; an earlier expiry stays
  *
- * Context: the peer's tx_lock held.
+ * The timer sees everything that the caller wrote before.
+ *
+ * Context: any.
  */
-void omerta_peer_uncharge_stage(struct omerta_peer *peer, u32 bytes)
+void omerta_peer_due(struct omerta_peer *peer, unsigned long when)
 {
-	lockdep_assert_held(&peer->tx_lock);
-
-	if (!bytes)
-		return;
-	peer->stage_bytes -= bytes;
-	omerta_tenant_uncharge(peer->tun->tenant, OMERTA_RESOURCE_STAGE, bytes);
+	/*
+	 * Pairs with the barrier in omerta_timers_run(): timer_reduce() checks without a
+	 * lock whether the timer is pending.
+	 */
+	smp_mb();
+	if (!READ_ONCE(peer->dead))
+		timer_reduce(&peer->timer, when);
 }
 
 /**
- * omerta_peer_unstage_all() - take all packets that wait
+ * omerta_peer_mtu() - longest inner packet to a peer
  * @peer: the peer
- * @list: gets them
+ * @skb: packet whose route may take less, or NULL
  *
- * Context: the peer's tx_lock held.
+ * Return: bytes, as far as the path is known; other packets of the same record and padding
+ * included.
  */
-void omerta_peer_unstage_all(struct omerta_peer *peer, struct sk_buff_head *list)
+u32 omerta_peer_mtu(const struct omerta_peer *peer, const struct sk_buff *skb)
 {
-	lockdep_assert_held(&peer->tx_lock);
+	u32 mtu = min(READ_ONCE(peer->peers->dev->mtu), READ_ONCE(peer->path_mtu));
 
-	omerta_peer_uncharge_stage(peer, peer->stage_bytes);
-	skb_queue_splice_tail_init(&peer->stage, list);
-	peer->key_wanted = false;
+	return skb && skb_valid_dst(skb) ? min(mtu, dst_mtu(skb_dst(skb))) : mtu;
 }
 
 /**
- * omerta_peer_purge_stage() - drop what waits for a key or a route
- * @peer: the peer
- * @reason: why
- */
-void omerta_peer_purge_stage(struct omerta_peer *peer, enum omerta_drop reason)
-{
-	struct sk_buff_head purged;
-	struct sk_buff *skb;
-
-	__skb_queue_head_init(&purged);
-	spin_lock_bh(&peer->tx_lock);
-	omerta_peer_unstage_all(peer, &purged);
-	spin_unlock_bh(&peer->tx_lock);
-	while ((skb = __skb_dequeue(&purged)))
-		omerta_drop(peer->tun->drops, skb, reason);
-}
-
-/**
- * omerta_peer_send_rest() - send here what waits for a worker to send it
- * @peer: the peer, which the caller refers to; bursts that are not sealed stay
- *
- * The worker's CPU may not come to it. If the worker begins later, it finds nothing.
- *
- * Context: process context.
- */
-void omerta_peer_send_rest(struct omerta_peer *peer)
-{
-	/* The work function gives up a reference each time, and may queue itself. */
-	bool more = omerta_peer_get(peer);
-
-	while (more) {
-		peer->tx_work.func(&peer->tx_work);
-		more = cancel_work(&peer->tx_work);
-		cond_resched();
-	}
-}
-
-/**
- * omerta_peer_see_path() - take note of how much the path to a peer takes
- * @peer: the peer
- * @room: bytes of UDP payload
- *
- * Context: the peer's tx_lock held.
- */
-void omerta_peer_see_path(struct omerta_peer *peer, u32 room)
-{
-	lockdep_assert_held(&peer->tx_lock);
-
-	if (likely(room == peer->path_room))
-		return;
-	peer->path_room = room;
-	WRITE_ONCE(peer->path_mtu, omerta_record_fit(room, peer->tun->class));
-}
-
-/**
- * omerta_peer_forget_path() - let it not matter how much the path takes
+ * omerta_peer_forget_path() - forget how much the path to a peer takes
  * @peer: the peer
  *
  * Context: any but hard interrupt.
@@ -287,7 +296,7 @@ void omerta_peer_see_path(struct omerta_peer *peer, u32 room)
 void omerta_peer_forget_path(struct omerta_peer *peer)
 {
 	spin_lock_bh(&peer->tx_lock);
-	peer->path_room = 0;
+	peer->path_payload = 0;
 	WRITE_ONCE(peer->path_mtu, OMERTA_PATH_UNKNOWN);
 	spin_unlock_bh(&peer->tx_lock);
 	spin_lock_bh(&peer->endpoint_lock);
@@ -296,13 +305,13 @@ void omerta_peer_forget_path(struct omerta_peer *peer)
 }
 
 /**
- * omerta_peer_told_mtu() - take note of what an authentic ICMP error told
+ * omerta_peer_told_mtu() - note the MTU of an authentic ICMP error
  * @peer: the peer
  * @to: the endpoint that the error is about
- * @mtu: how long outer packets may be
- * @until: jiffies until which that is believed
+ * @mtu: longest outer packet
+ * @until: jiffies at which the MTU expires
  *
- * A greater MTU than that of an earlier error changes nothing until that one expires.
+ * Until then a greater MTU in another error changes nothing.
  *
  * Context: any but hard interrupt.
  */
@@ -320,8 +329,10 @@ void omerta_peer_told_mtu(struct omerta_peer *peer, const struct omerta_endpoint
 }
 
 /**
- * omerta_peer_forget_source() - let the route say which of our addresses a peer sees
- * @peer: the peer, which does not answer
+ * omerta_peer_forget_source() - forget which of our addresses a peer sends to
+ * @peer: a peer that does not answer
+ *
+ * The route then chooses the source address.
  *
  * Context: any but hard interrupt.
  */
@@ -339,47 +350,46 @@ void omerta_peer_forget_source(struct omerta_peer *peer)
 	spin_unlock_bh(&peer->endpoint_lock);
 }
 
-/* Let the device find a peer where it is now; a dead one nowhere. */
-static void rehash(struct omerta_peer *peer)
+/* Enter a peer into the device's table by its current endpoint. A dead peer leaves it. */
+static void update_place(struct omerta_peer *peer)
 {
-	struct omerta_tunnel *tun = peer->tun;
+	struct rhltable *table = &peer->peers->by_endpoint;
 
 	lockdep_assert_held(&peer->endpoint_lock);
 
 	if (peer->place.family)
-		rhltable_remove(&tun->endpoints, &peer->place_node,
-				omerta_peer_place_params);
+		rhltable_remove(table, &peer->place_node, place_params);
 	peer->place.family = AF_UNSPEC;
 	if (READ_ONCE(peer->dead) || !peer->endpoint.family)
 		return;
 	peer->place = peer->endpoint;
-	/* Without memory it is a stranger there until it moves again. */
-	if (rhltable_insert(&tun->endpoints, &peer->place_node,
-			    omerta_peer_place_params))
+	/* Without memory it counts as a stranger there until it moves again. */
+	if (rhltable_insert(table, &peer->place_node, place_params))
 		peer->place.family = AF_UNSPEC;
 }
 
-/* Unlink: xmit, NAPI, timer and workers may have found the peer before. */
+/* Phase 1, unlink: xmit, NAPI, the timer and workers may have found the peer before. */
 static void peer_unlink(struct omerta_peer *peer)
 {
-	struct omerta_tunnel *tun = peer->tun;
+	struct omerta_peers *peers = peer->peers;
 
-	lockdep_assert_held(&tun->lock);
+	lockdep_assert_held(peers->lock);
 
-	xa_erase(&tun->peers, peer->id);
-	tun->n_peers--;
-	omerta_allowedips_remove_all(&tun->allowedips, &peer->allowed);
+	xa_erase(&peers->by_id, peer->id);
+	peers->n--;
+	omerta_allowedips_remove_all(&peers->allowedips, &peer->allowed);
 	WRITE_ONCE(peer->dead, true);
 	spin_lock_bh(&peer->endpoint_lock);
-	rehash(peer);
+	update_place(peer);
 	spin_unlock_bh(&peer->endpoint_lock);
 	omerta_keyring_clear(&peer->ring);
+	list_add_tail(&peer->removed, &peers->removed);
+	peers->n_removed++;
 }
 
 /*
- * Finish, after a grace period: neither xmit nor NAPI stages or arms the timer
- * any more. Bursts in flight are left; each has a reference to the peer and
- * finds it dead.
+ * Phase 2, after a grace period: neither xmit nor NAPI queues packets or arms the timer
+ * any more. Bursts in flight remain; each has a reference to the peer and finds it dead.
  */
 static void peer_finish(struct omerta_peer *peer)
 {
@@ -388,181 +398,144 @@ static void peer_finish(struct omerta_peer *peer)
 	spin_lock_bh(&peer->endpoint_lock);
 	dst_cache_reset_now(&peer->cache);
 	spin_unlock_bh(&peer->endpoint_lock);
-	omerta_peer_send_rest(peer);
-	omerta_peer_purge_stage(peer, OMERTA_DROP_TX_DROP_DOWN);
+	peer->peers->ops->drain(peer);
 	omerta_peer_put(peer);
 }
 
 /**
- * omerta_peer_reap() - finish the removal of peers
- * @tun: the device
- * @wait: finish all, and wait for a grace period if need be; else those for which one has
- *	  passed
+ * omerta_peers_reap() - finish the removal of peers
+ * @peers: the device's peers
+ * @wait: finish all of them, and wait for a grace period if needed; else only those whose
+ *	  grace period has passed
  *
  * Context: process context, the device's lock held.
  */
-void omerta_peer_reap(struct omerta_tunnel *tun, bool wait)
+void omerta_peers_reap(struct omerta_peers *peers, bool wait)
 {
 	struct omerta_peer *peer, *tmp;
 
-	lockdep_assert_held(&tun->lock);
+	lockdep_assert_held(peers->lock);
 
-	if (list_empty(&tun->gone))
+	if (list_empty(&peers->removed))
 		return;
 	if (wait)
 		synchronize_net();
-	list_for_each_entry_safe(peer, tmp, &tun->gone, gone) {
-		if (!wait && !poll_state_synchronize_rcu(peer->gone_at)) {
-			queue_delayed_work(system_dfl_wq, &tun->reap_work, REAP_DELAY);
+	list_for_each_entry_safe(peer, tmp, &peers->removed, removed) {
+		if (!wait && !poll_state_synchronize_rcu(peer->removed_at)) {
+			queue_delayed_work(system_dfl_wq, &peers->reap_work, REAP_DELAY);
 			return;
 		}
-		list_del(&peer->gone);
-		tun->n_gone--;
+		list_del(&peer->removed);
+		peers->n_removed--;
 		peer_finish(peer);
 	}
 }
 
 /**
- * omerta_peer_reap_work() - work that finishes the removal of peers
- * @work: the device's
+ * omerta_peer_remove() - remove a peer from its device
+ * @peer: the peer; not the caller's any more
  *
- * Context: process context; takes the device's lock.
- */
-void omerta_peer_reap_work(struct work_struct *work)
-{
-	struct omerta_tunnel *tun = container_of(work, struct omerta_tunnel,
-						 reap_work.work);
-
-	mutex_lock(&tun->lock);
-	omerta_peer_reap(tun, false);
-	mutex_unlock(&tun->lock);
-}
-
-static void peer_leave(struct omerta_peer *peer)
-{
-	struct omerta_tunnel *tun = peer->tun;
-
-	peer_unlink(peer);
-	list_add_tail(&peer->gone, &tun->gone);
-	tun->n_gone++;
-}
-
-/**
- * omerta_peer_remove() - take a peer out of its device
- * @peer: the peer; gone for the caller afterwards
- *
- * A CPU that has found the peer before may still carry a packet of it until a grace
- * period has passed. The rest is done later, so that thousands can be removed one by one.
+ * A CPU that has found the peer before may use it until a grace period has passed. The
+ * removal is finished after that, so that thousands can be removed one by one.
  *
  * Context: process context, the device's lock held.
  */
 void omerta_peer_remove(struct omerta_peer *peer)
 {
-	struct omerta_tunnel *tun = peer->tun;
+	struct omerta_peers *peers = peer->peers;
 
-	peer_leave(peer);
-	peer->gone_at = start_poll_synchronize_rcu();
-	if (tun->n_gone < GONE_MAX)
-		queue_delayed_work(system_dfl_wq, &tun->reap_work, REAP_DELAY);
+	peer_unlink(peer);
+	peer->removed_at = start_poll_synchronize_rcu();
+	if (peers->n_removed < REMOVED_MAX)
+		queue_delayed_work(system_dfl_wq, &peers->reap_work, REAP_DELAY);
 	else
-		omerta_peer_reap(tun, true);
+		omerta_peers_reap(peers, true);
 }
 
 /**
- * omerta_peer_remove_all() - take all peers out of a device
- * @tun: the device
+ * omerta_peers_remove_all() - remove all peers of a device
+ * @peers: the device's peers
  *
  * Context: process context, the device's lock held.
  */
-void omerta_peer_remove_all(struct omerta_tunnel *tun)
+void omerta_peers_remove_all(struct omerta_peers *peers)
 {
 	struct omerta_peer *peer;
 	unsigned long id;
 
-	xa_for_each(&tun->peers, id, peer)
-		peer_leave(peer);
-	omerta_peer_reap(tun, true);
+	xa_for_each(&peers->by_id, id, peer)
+		peer_unlink(peer);
+	omerta_peers_reap(peers, true);
 }
 
 /**
- * omerta_peer_by_addr() - find the peer that an address belongs to
- * @tun: the device
- * @v6: whether it is an IPv6 address
- * @addr: the address
+ * omerta_peer_by_addr() - find the peer that has an inner address
+ * @peers: the device's peers
+ * @v6: the address is an IPv6 address
+ * @addr: the address, in network order
  *
  * Context: inside an RCU read-side section.
  * Return: the peer, valid until the section ends, or NULL.
  */
-struct omerta_peer *omerta_peer_by_addr(struct omerta_tunnel *tun, bool v6,
+struct omerta_peer *omerta_peer_by_addr(struct omerta_peers *peers, bool v6,
 					const void *addr)
 {
 	const struct omerta_allowedips_owner *owner;
 
-	owner = omerta_allowedips_lookup(&tun->allowedips, v6, addr);
+	owner = omerta_allowedips_lookup(&peers->allowedips, v6, addr);
 	return owner ? container_of(owner, struct omerta_peer, allowed) : NULL;
 }
 
 /**
- * omerta_peer_by_dst() - find the peer that an inner packet goes to
- * @tun: the device
- * @skb: the packet; network header set and complete in the linear part
+ * omerta_peers_at() - find the peers at an endpoint
+ * @peers: the device's peers
+ * @endpoint: the endpoint; our address does not matter
  *
  * Context: inside an RCU read-side section.
- * Return: the peer, valid until the section ends, or NULL.
+ * Return: list of the peers by their place_node, or NULL.
  */
-struct omerta_peer *omerta_peer_by_dst(struct omerta_tunnel *tun,
-				       const struct sk_buff *skb)
+struct rhlist_head *omerta_peers_at(struct omerta_peers *peers,
+				    const struct omerta_endpoint *endpoint)
 {
-	bool v6 = skb->protocol == htons(ETH_P_IPV6);
-
-	return omerta_peer_by_addr(tun, v6, v6 ? (void *)&ipv6_hdr(skb)->daddr :
-						 (void *)&ip_hdr(skb)->daddr);
+	return rhltable_lookup(&peers->by_endpoint, endpoint, place_params);
 }
 
 /**
- * omerta_peer_owns_src() - whether an inner packet may come from a peer
- * @peer: the peer
- * @skb: the packet; network header set and complete in the linear part
+ * omerta_peer_by_endpoint() - find a peer at an endpoint
+ * @peers: the device's peers
+ * @endpoint: the endpoint; our address does not matter
  *
  * Context: inside an RCU read-side section.
- * Return: true if the packet's source is the peer's.
+ * Return: any peer at that endpoint, valid until the section ends, or NULL.
  */
-bool omerta_peer_owns_src(struct omerta_peer *peer, const struct sk_buff *skb)
-{
-	bool v6 = skb->protocol == htons(ETH_P_IPV6);
-
-	return omerta_peer_by_addr(peer->tun, v6,
-				   v6 ? (void *)&ipv6_hdr(skb)->saddr :
-					(void *)&ip_hdr(skb)->saddr) == peer;
-}
-
-/**
- * omerta_peer_by_endpoint() - find a peer that a datagram may come from
- * @tun: the device
- * @endpoint: where it came from; our address does not matter
- *
- * Context: inside an RCU read-side section.
- * Return: the peer, valid until the section ends, or NULL. Of several in one place,
- * any.
- */
-struct omerta_peer *omerta_peer_by_endpoint(struct omerta_tunnel *tun,
+struct omerta_peer *omerta_peer_by_endpoint(struct omerta_peers *peers,
 					    const struct omerta_endpoint *endpoint)
 {
-	struct rhlist_head *list;
+	struct rhlist_head *list = omerta_peers_at(peers, endpoint);
 
-	list = rhltable_lookup(&tun->endpoints, endpoint,
-			       omerta_peer_place_params);
 	return list ? container_of(list, struct omerta_peer, place_node) : NULL;
 }
 
-static void set_endpoint(struct omerta_peer *peer,
-			 const struct omerta_endpoint *endpoint, bool by_record)
+/**
+ * omerta_peer_set_endpoint() - set a peer's endpoint
+ * @peer: the peer
+ * @endpoint: the endpoint
+ * @by_record: it is the source of an authentic record; else the administrator sets it
+ *
+ * Listeners are told if a record moves the peer. For a second after the administrator has
+ * moved it, records from the previous endpoint do not move it back: they may have been in
+ * flight.
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_set_endpoint(struct omerta_peer *peer,
+			      const struct omerta_endpoint *endpoint, bool by_record)
 {
 	bool moved, tell = false;
 	u64 now;
 
-	/* Changed by few and seldom: look before taking the lock. */
-	if (data_race(omerta_endpoint_equal(&peer->endpoint, endpoint)))
+	/* It rarely changes: compare before taking the lock. */
+	if (data_race(!memcmp(&peer->endpoint, endpoint, sizeof(*endpoint))))
 		return;
 	now = ktime_get_coarse_boottime_ns();
 	spin_lock_bh(&peer->endpoint_lock);
@@ -580,7 +553,7 @@ static void set_endpoint(struct omerta_peer *peer,
 	dst_cache_reset(&peer->cache);
 	peer->told_mtu = 0;
 	if (moved)
-		rehash(peer);
+		update_place(peer);
 out:
 	spin_unlock_bh(&peer->endpoint_lock);
 	if (tell)
@@ -588,66 +561,8 @@ out:
 }
 
 /**
- * omerta_peer_set_endpoint() - say where a peer is
- * @peer: the peer
- * @endpoint: where it is
- *
- * For a second records from where it was do not change that: they may have been on their way.
- *
- * Context: any but hard interrupt.
- */
-void omerta_peer_set_endpoint(struct omerta_peer *peer,
-			      const struct omerta_endpoint *endpoint)
-{
-	set_endpoint(peer, endpoint, false);
-}
-
-/**
- * omerta_peer_move() - see where a peer is, and have listeners told if that is new
- * @peer: the peer
- * @endpoint: where an authentic record came from
- *
- * Context: any but hard interrupt.
- */
-void omerta_peer_move(struct omerta_peer *peer,
-		      const struct omerta_endpoint *endpoint)
-{
-	set_endpoint(peer, endpoint, true);
-}
-
-/**
- * omerta_peer_sent() - a peer was sent what it should answer in some way
- * @peer: the peer
- *
- * Context: any but hard interrupt.
- */
-void omerta_peer_sent(struct omerta_peer *peer)
-{
-	if (READ_ONCE(peer->waiting_since))
-		return;
-	if (!cmpxchg(&peer->waiting_since, 0, jiffies | 1))
-		omerta_peer_due(peer, jiffies + OMERTA_SILENCE);
-}
-
-/**
- * omerta_peer_heard() - something authentic came from a peer
- * @peer: the peer
- *
- * Context: any but hard interrupt.
- */
-void omerta_peer_heard(struct omerta_peer *peer)
-{
-	if (!READ_ONCE(peer->waiting_since))
-		return;
-	/* A full barrier: the timer writes the one, then looks at the other. */
-	xchg(&peer->waiting_since, 0);
-	if (unlikely(READ_ONCE(peer->silent_since)))
-		omerta_peer_due(peer, jiffies);
-}
-
-/**
- * omerta_peer_stop_waiting() - expect no answer from a peer that may still answer
- * @peer: the peer
+ * omerta_peer_stop_waiting() - expect no answer to what was sent so far
+ * @peer: the peer; one that is silent stays so
  *
  * Context: any but hard interrupt.
  */
@@ -655,7 +570,6 @@ void omerta_peer_stop_waiting(struct omerta_peer *peer)
 {
 	unsigned long since = READ_ONCE(peer->waiting_since);
 
-	/* Who is known to be silent stays so until something comes. */
 	if (since != READ_ONCE(peer->silent_since))
 		cmpxchg(&peer->waiting_since, since, 0);
 }

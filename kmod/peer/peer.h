@@ -2,190 +2,214 @@
 #ifndef _OMERTA_PEER_H
 #define _OMERTA_PEER_H
 
+#include <linux/cache.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/rhashtable.h>
 #include <linux/skbuff.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <net/dst_cache.h>
 
+#include <uapi/linux/omerta.h>
+
+#include "peer/allowedips.h"
 #include "peer/endpoint.h"
 #include "peer/keys.h"
-#include "datapath/tunnel.h"
+#include "peer/stats.h"
+
+struct omerta_peer;
+struct omerta_tunnel;
 
 #define OMERTA_PATH_UNKNOWN	U32_MAX
 
-/* In struct omerta_peer's flags: somebody sends what is done. */
+/* Bit of omerta_peer.flags: a CPU sends from @tx_fifo. */
 #define OMERTA_PEER_SENDING	0
 
-/* After so long without an answer a peer is silent. */
+/* A peer that has not answered for this long is silent. */
 #define OMERTA_SILENCE		(15 * HZ)
 
 /**
- * struct omerta_peer - the other end
- * @tun: the device; constant
+ * struct omerta_peer_ops - what the layers above do for a peer
+ * @timer: timer function of omerta_peer.timer
+ * @tx_work: work function of omerta_peer.tx_work; puts a reference to the peer
+ * @drain: send or drop every packet of a peer that is being removed
+ */
+struct omerta_peer_ops {
+	void (*timer)(struct timer_list *t);
+	void (*tx_work)(struct work_struct *work);
+	void (*drain)(struct omerta_peer *peer);
+};
+
+/**
+ * struct omerta_peers - the peers of a device
+ * @dev: the device; constant
+ * @tun: its private part, for the layers above; constant
+ * @ops: constant
+ * @lock: the device's configuration lock
+ * @by_id: changed under @lock; lookups under @lock or RCU
+ * @n: number of peers; lock: @lock
+ * @removed: peers whose removal is not finished, oldest first; lock: @lock
+ * @n_removed: their number; lock: @lock
+ * @reap_work: finishes their removal
+ * @keys: by local id; changed under the keyrings' locks
+ * @allowedips: by inner address; changed under @lock
+ * @by_endpoint: by remote address and port; changed under the peers' endpoint_lock,
+ *		 lookups under RCU
+ */
+struct omerta_peers {
+	struct net_device *dev;
+	struct omerta_tunnel *tun;
+	const struct omerta_peer_ops *ops;
+	struct mutex *lock; /* of the configuration */
+	struct xarray by_id;
+	unsigned int n;
+	struct list_head removed;
+	unsigned int n_removed;
+	struct delayed_work reap_work;
+	struct rhashtable keys;
+	struct omerta_allowedips allowedips;
+	struct rhltable by_endpoint;
+};
+
+/**
+ * struct omerta_peer - the other end of a tunnel
+ * @peers: the device's peers; constant
+ * @tun: the device's private part, for the layers above; constant
+ * @stats: constant
  * @id: constant
+ * @keepalive: seconds between persistent keepalives, 0 for none
+ * @dead: the peer has been removed from the device
+ * @ring: its keys
  * @name: lock: the device's
  * @public_key: opaque; lock: the device's
- * @refs: the device's table, and one per burst in flight
- * @dead: it has been taken out of the device
- * @allowed: its prefixes; lock: the device's
- * @ring: its keys
- * @endpoint_lock: protects @endpoint and what @cache and @told_mtu hold for it; BH off
- * @endpoint: where it is; lock: @endpoint_lock
- * @left: where the administrator has moved it from; lock: @endpoint_lock
- * @left_until: boot time in ns until which no record moves it back there; lock:
- *		@endpoint_lock
- * @cache: route to @endpoint; lock: @endpoint_lock
- * @told_mtu: MTU of the path to @endpoint by authentic ICMP errors, 0 if there was none;
- *	      lock: @endpoint_lock
- * @told_until: jiffies at which @told_mtu is forgotten; lock: @endpoint_lock
- * @tx_lock: makes staging serial; BH off
- * @stage: packets that wait for a key or a route; lock: @tx_lock
- * @stage_bytes: memory of what is in @stage, charged to the tenant; lock: @tx_lock
- * @stage_why: what it will be dropped for, if it comes to that; lock: @tx_lock
- * @key_wanted: a key was asked for and none has sealed since; lock: @tx_lock
- * @path_room: UDP payload that the path was seen to take; lock: @tx_lock
- * @path_mtu: longest packet that fits that, OMERTA_PATH_UNKNOWN if it does not
- *	      matter; lock: @tx_lock, read without
+ * @allowed: its allowed IPs; lock: the device's
+ * @removed: member of omerta_peers.removed; lock: the device's
+ * @removed_at: grace period after which the removal can be finished; lock: the device's
+ * @rcu: for the deferred free
+ * @timer: runs whenever something may be due
+ * @refs: one of the device, and one of each burst in flight
+ *
+ * @tx_lock: serialises the assignment of counters; BH off
+ * @waiting: packets that wait for a key or a route; lock: @tx_lock
+ * @waiting_bytes: memory of @waiting, charged to the tenant; lock: @tx_lock
+ * @waiting_reason: enum omerta_drop, used if @waiting is dropped; lock: @tx_lock
+ * @key_wanted: a key was asked for, and none has sealed since; lock: @tx_lock
+ * @path_payload: UDP payload that the path takes, 0 if unknown; lock: @tx_lock
+ * @path_mtu: longest inner packet that fits @path_payload, OMERTA_PATH_UNKNOWN if no
+ *	      limit is known; lock: @tx_lock, read without
  * @tx_fifo: bursts in counter order; lock: @tx_lock
  * @flags: OMERTA_PEER_*
- * @tx_work: goes on sending where a CPU sent enough
- * @rx_fifo: bursts in the order of arrival; the device's NAPI only
- * @rx_ready: member of the device's list if the first of them is open
- * @timer: for all that is due at some time
- * @keepalive: seconds between persistent keepalives, 0 for none
- * @tx_last: jiffies of the last record sent
- * @answer_at: jiffies, and 1, at which an empty record answers a non-empty one, unless
- *	       another is sent before; else 0
- * @rx_last: boot time in ns of the last authentic record, 0 for never
- * @waiting_since: jiffies, and 1, of the first data that it was sent since something
- *		   authentic came from it, else 0; see omerta_peer_sent()
- * @silent_since: @waiting_since of the silence that listeners know of, 0 if they know
- *		  that it is alive; written by the timer
- * @initiation_at: of the limit on initiations from @endpoint; see control.c, whose worker
- *		   alone uses it
- * @moved: listeners do not know @endpoint yet; lock: @endpoint_lock, read without
- * @tell_moved_at: jiffies at which they are told next; the timer's
- * @place: where the device's table has it, no place if it has not; lock:
- *	   @endpoint_lock
- * @place_node: member of that table
- * @stats: statistics
- * @gone: while it is being removed; lock: the device's
- * @gone_at: the grace period that has to pass before the rest of the removal
- * @rcu: for the deferred free
+ * @tx_work: sends what is left when a CPU has sent enough
+ * @tx_last: jiffies of the latest record sent
+ * @answer_at: jiffies | 1 at which a keepalive answers a record that carried data, unless
+ *	       another record is sent before; 0 for none
+ *
+ * @endpoint_lock: protects @endpoint, and what @cache and @told_mtu say about it; BH off
+ * @endpoint: where the peer is; lock: @endpoint_lock
+ * @left: where the administrator moved the peer from; lock: @endpoint_lock
+ * @left_until: boot time in ns until which no record moves the peer back to @left; lock:
+ *		@endpoint_lock
+ * @cache: route to @endpoint; lock: @endpoint_lock
+ * @told_mtu: MTU of the path to @endpoint by authentic ICMP errors, 0 for none; lock:
+ *	      @endpoint_lock
+ * @told_until: jiffies at which @told_mtu expires; lock: @endpoint_lock
+ * @place: @endpoint as it is in omerta_peers.by_endpoint, AF_UNSPEC if it is not there;
+ *	   lock: @endpoint_lock
+ * @place_node: member of omerta_peers.by_endpoint
+ * @moved: listeners have not been told about @endpoint; lock: @endpoint_lock, read without
+ * @tell_moved_at: jiffies at which listeners may be told again; timer only
+ *
+ * @rx_fifo: bursts in the order of arrival; NAPI only
+ * @rx_ready: member of the device's list while the first of @rx_fifo is open; NAPI only
+ * @rx_last: boot time in ns of the latest authentic record, 0 for never
+ * @waiting_since: jiffies | 1 of the first data sent since the peer was last heard, else 0
+ * @silent_since: @waiting_since of the silence that listeners were told about, 0 if they
+ *		  were told that the peer is alive; written by the timer
+ * @initiation_at: theoretical arrival time of the limit on initiations from @endpoint;
+ *		   used by the worker of control.c only
  */
 struct omerta_peer {
+	struct omerta_peers *peers;
 	struct omerta_tunnel *tun;
+	struct omerta_peer_stats __percpu *stats;
 	u32 id;
+	u16 keepalive;
+	bool dead;
+	struct omerta_keyring ring;
 	char name[OMERTA_PEER_NAME_LEN + 1];
 	u8 public_key[OMERTA_KEY_LEN];
-	refcount_t refs;
-	bool dead;
 	struct omerta_allowedips_owner allowed;
-	struct omerta_keyring ring;
-	spinlock_t endpoint_lock; /* of @endpoint and @cache */
-	struct omerta_endpoint endpoint;
-	struct omerta_endpoint left;
-	u64 left_until;
-	struct dst_cache cache;
-	u32 told_mtu;
-	unsigned long told_until;
-	spinlock_t tx_lock; /* of all that stages */
-	struct sk_buff_head stage;
-	u32 stage_bytes;
-	enum omerta_drop stage_why;
+	struct list_head removed;
+	unsigned long removed_at;
+	struct rcu_head rcu;
+	struct timer_list timer;
+	refcount_t refs;
+
+	/* Transmit side */
+	spinlock_t tx_lock ____cacheline_aligned_in_smp; /* of counters and @waiting */
 	bool key_wanted;
-	u32 path_room;
+	u8 waiting_reason;
+	u32 waiting_bytes;
+	struct sk_buff_head waiting;
+	u32 path_payload;
 	u32 path_mtu;
 	struct list_head tx_fifo;
 	unsigned long flags;
 	struct work_struct tx_work;
-	struct list_head rx_fifo;
-	struct list_head rx_ready;
-	struct timer_list timer;
-	u16 keepalive;
 	unsigned long tx_last;
 	unsigned long answer_at;
+
+	/* Both sides; changed when the endpoint or the route changes */
+	spinlock_t endpoint_lock ____cacheline_aligned_in_smp; /* of the endpoint */
+	u32 told_mtu;
+	struct omerta_endpoint endpoint;
+	struct dst_cache cache;
+	unsigned long told_until;
+	struct omerta_endpoint left;
+	u64 left_until;
+	struct omerta_endpoint place;
+	struct rhlist_head place_node;
+	bool moved;
+	unsigned long tell_moved_at;
+
+	/* Receive side */
+	struct list_head rx_fifo ____cacheline_aligned_in_smp;
+	struct list_head rx_ready;
 	u64 rx_last;
 	unsigned long waiting_since;
 	unsigned long silent_since;
 	u64 initiation_at;
-	bool moved;
-	unsigned long tell_moved_at;
-	struct omerta_endpoint place;
-	struct rhlist_head place_node;
-	struct omerta_peer_stats __percpu *stats;
-	struct list_head gone;
-	unsigned long gone_at;
-	struct rcu_head rcu;
 };
 
-extern const struct rhashtable_params omerta_peer_place_params;
+int omerta_peers_init(struct omerta_peers *peers);
+void omerta_peers_destroy(struct omerta_peers *peers);
+void omerta_peers_remove_all(struct omerta_peers *peers);
+void omerta_peers_reap(struct omerta_peers *peers, bool wait);
 
-struct omerta_peer *omerta_peer_create(struct omerta_tunnel *tun, u32 id,
-				       void (*timer)(struct timer_list *t),
-				       void (*tx_work)(struct work_struct *w),
-				       struct netlink_ext_ack *extack);
 int omerta_peer_init(void);
 void omerta_peer_exit(void);
+struct omerta_peer *omerta_peer_create(struct omerta_peers *peers, u32 id,
+				       struct netlink_ext_ack *extack);
 void omerta_peer_remove(struct omerta_peer *peer);
-void omerta_peer_remove_all(struct omerta_tunnel *tun);
-void omerta_peer_reap(struct omerta_tunnel *tun, bool wait);
-void omerta_peer_reap_work(struct work_struct *work);
 struct omerta_peer *omerta_peer_get(struct omerta_peer *peer);
 void omerta_peer_put(struct omerta_peer *peer);
-struct omerta_peer *omerta_peer_by_addr(struct omerta_tunnel *tun, bool v6,
+struct omerta_peer *omerta_peer_by_addr(struct omerta_peers *peers, bool v6,
 					const void *addr);
-struct omerta_peer *omerta_peer_by_dst(struct omerta_tunnel *tun,
-				       const struct sk_buff *skb);
-bool omerta_peer_owns_src(struct omerta_peer *peer, const struct sk_buff *skb);
-struct omerta_peer *omerta_peer_by_endpoint(struct omerta_tunnel *tun,
+struct omerta_peer *omerta_peer_by_endpoint(struct omerta_peers *peers,
 					    const struct omerta_endpoint *endpoint);
+struct rhlist_head *omerta_peers_at(struct omerta_peers *peers,
+				    const struct omerta_endpoint *endpoint);
 void omerta_peer_set_endpoint(struct omerta_peer *peer,
-			      const struct omerta_endpoint *endpoint);
-void omerta_peer_move(struct omerta_peer *peer,
-		      const struct omerta_endpoint *endpoint);
-void omerta_peer_sent(struct omerta_peer *peer);
-void omerta_peer_heard(struct omerta_peer *peer);
-void omerta_peer_stop_waiting(struct omerta_peer *peer);
-void omerta_peer_see_path(struct omerta_peer *peer, u32 room);
+			      const struct omerta_endpoint *endpoint, bool by_record);
 void omerta_peer_forget_source(struct omerta_peer *peer);
+void omerta_peer_stop_waiting(struct omerta_peer *peer);
 void omerta_peer_forget_path(struct omerta_peer *peer);
-void omerta_peer_uncharge_stage(struct omerta_peer *peer, u32 bytes);
 void omerta_peer_told_mtu(struct omerta_peer *peer, const struct omerta_endpoint *to,
 			  u32 mtu, unsigned long until);
-void omerta_peer_unstage_all(struct omerta_peer *peer, struct sk_buff_head *list);
-void omerta_peer_send_rest(struct omerta_peer *peer);
-void omerta_peer_purge_stage(struct omerta_peer *peer, enum omerta_drop reason);
-
-/**
- * omerta_peer_mtu() - how long packets to a peer may be, as far as is known
- * @peer: the peer
- *
- * Return: bytes.
- */
-static inline u32 omerta_peer_mtu(const struct omerta_peer *peer)
-{
-	return min(READ_ONCE(peer->tun->dev->mtu), READ_ONCE(peer->path_mtu));
-}
-
-/**
- * omerta_peer_due() - have the timer look at a peer soon enough
- * @peer: the peer
- * @when: jiffies; an earlier appointment stays
- *
- * The timer sees all that the caller wrote before, then or earlier.
- */
-static inline void omerta_peer_due(struct omerta_peer *peer, unsigned long when)
-{
-	/*
-	 * Pairs with omerta_timers_run(): timer_reduce() looks without a lock whether the
-	 * timer is pending.
-	 */
-	smp_mb();
-	if (!READ_ONCE(peer->dead))
-		timer_reduce(&peer->timer, when);
-}
+void omerta_peer_due(struct omerta_peer *peer, unsigned long when);
+u32 omerta_peer_mtu(const struct omerta_peer *peer, const struct sk_buff *skb);
 
 #endif /* _OMERTA_PEER_H */

@@ -2,19 +2,18 @@
 /*
  * Tenants: the accounts that resources of the machine are charged to.
  *
- * A tenant is an outermost user namespace: a child of the initial one, with all
- * user namespaces below it and all network namespaces of these. So neither more
- * devices, nor more network namespaces, nor nested user namespaces raise a bound.
- * The initial user namespace with its network namespaces is a tenant of its own.
- * An owner is the user who made outermost user namespaces. Its sum bounds a user
- * with many of them.
+ * A tenant is an outermost user namespace: a child of the initial one, with all user
+ * namespaces below it and all their network namespaces. So a limit cannot be raised by more
+ * devices, network namespaces or nested user namespaces. The initial user namespace with its
+ * network namespaces is a tenant of its own. An owner is the user that created outermost
+ * user namespaces. Its sum limits a user with many of them.
  *
- * A tenant refers to its user namespace, or another namespace could get its
- * address. User namespaces tell nobody of their end, so a worker looks for tenants
- * that have the only reference left. It gives that reference up: the tenant is
- * dead, and the namespace goes away. What is still charged to a dead tenant counts
- * for its owner, until it is uncharged. A tenant's memory goes with the last
- * reference to the tenant; an owner's memory goes with its last tenant.
+ * A tenant holds a reference to its user namespace, or another namespace could get the same
+ * address. There is no notification of the end of a user namespace, so a worker looks for
+ * tenants that hold the only reference left. It puts that reference: the tenant is dead, and
+ * the namespace goes away. Resources that are still charged to a dead tenant count for its
+ * owner until they are uncharged. A tenant is freed with its last reference, an owner with
+ * its last tenant.
  */
 #include "peer/tenant.h"
 
@@ -29,18 +28,18 @@
 
 #include "compat/compat.h"
 
-/* How long a dead user namespace may be kept. */
-#define LOOK_INTERVAL	(2 * HZ)
+/* A dead user namespace is kept for up to this long. */
+#define CHECK_INTERVAL	(2 * HZ)
 #define TABLE_BITS	8
 
 /**
- * struct owner - a user who has tenants
+ * struct owner - a user with tenants
  * @node: member of the table of owners; lock: tenants_lock
  * @uid: the user; constant
- * @n_tenants: tenants that refer to it; lock: tenants_lock
+ * @n_tenants: number of its tenants; lock: tenants_lock
  * @lock: protects the charges; taken inside a tenant's lock, BH off
- * @charged: to all tenants
- * @dead: to dead tenants
+ * @charged: resources charged to all of its tenants
+ * @dead: resources charged to its dead tenants
  */
 struct owner {
 	struct hlist_node node;
@@ -54,12 +53,12 @@ struct owner {
 /**
  * struct omerta_tenant - an outermost user namespace
  * @node: member of the table of tenants, if it is alive; lock: tenants_lock
- * @ns: the namespace, referred to; NULL if the tenant is dead; changed under both
+ * @ns: the namespace, a reference; NULL if the tenant is dead; changed under both
  *	tenants_lock and @lock
  * @owner: constant; NULL for the initial namespace
- * @refs: devices, and what is charged beyond the life of a device
+ * @refs: one of each device, and of each charge that outlives its device
  * @lock: protects the charges; BH off
- * @charged: to the tenant
+ * @charged: resources charged to the tenant
  */
 struct omerta_tenant {
 	struct hlist_node node;
@@ -80,8 +79,8 @@ static DEFINE_SPINLOCK(tenants_lock);
 static DEFINE_HASHTABLE(tenants, TABLE_BITS);
 static DEFINE_HASHTABLE(owners, TABLE_BITS);
 
-static void look_for_dead(struct work_struct *work);
-static DECLARE_DELAYED_WORK(look_work, look_for_dead);
+static void check_dead(struct work_struct *work);
+static DECLARE_DELAYED_WORK(check_work, check_dead);
 
 static struct user_namespace *outermost(struct user_namespace *ns)
 {
@@ -102,7 +101,7 @@ static struct omerta_tenant *find_tenant(const struct user_namespace *ns)
 	return NULL;
 }
 
-/* The tenant's owner, with one tenant more; @fresh if there was none. */
+/* Find the owner of a new tenant, or use @fresh. */
 static struct owner *find_owner(kuid_t uid, struct owner **fresh)
 {
 	struct owner *owner;
@@ -123,12 +122,12 @@ found:
 }
 
 /**
- * omerta_tenant_get() - find or make the tenant that a network namespace belongs to
- * @net: the network namespace, which does not go away meanwhile
+ * omerta_tenant_get() - find or create the tenant of a network namespace
+ * @net: the network namespace, held by the caller
  *
  * Context: process context.
- * Return: the tenant, to be given up by omerta_tenant_put(); NULL without memory,
- * never for the initial user namespace.
+ * Return: the tenant, to be put by omerta_tenant_put(); NULL without memory, but never for
+ * the initial user namespace.
  */
 struct omerta_tenant *omerta_tenant_get(struct net *net)
 {
@@ -156,7 +155,7 @@ struct omerta_tenant *omerta_tenant_get(struct net *net)
 		refcount_set(&tenant->refs, 1);
 		spin_lock_init(&tenant->lock);
 		hash_add(tenants, &tenant->node, (unsigned long)ns);
-		schedule_delayed_work(&look_work, LOOK_INTERVAL);
+		schedule_delayed_work(&check_work, CHECK_INTERVAL);
 	}
 	spin_unlock_bh(&tenants_lock);
 out:
@@ -166,8 +165,8 @@ out:
 }
 
 /**
- * omerta_tenant_hold() - refer to a tenant once more
- * @tenant: a tenant that the caller refers to
+ * omerta_tenant_hold() - take another reference to a tenant
+ * @tenant: a tenant that the caller has a reference to
  *
  * Context: any.
  */
@@ -178,8 +177,8 @@ void omerta_tenant_hold(struct omerta_tenant *tenant)
 }
 
 /**
- * omerta_tenant_put() - end what omerta_tenant_get() or omerta_tenant_hold() began
- * @tenant: the tenant, or NULL; all that the caller charged is uncharged
+ * omerta_tenant_put() - put a reference to a tenant
+ * @tenant: the tenant, or NULL; the caller has uncharged all its charges
  *
  * Context: any but hard interrupt.
  */
@@ -221,63 +220,55 @@ bool omerta_tenant_is_initial(const struct omerta_tenant *tenant)
 }
 
 /**
- * omerta_tenant_owner_bound() - tell whether a tenant's owner is bound
+ * omerta_tenant_owner_bound() - check whether a tenant's owner is limited
  * @tenant: the tenant
  *
- * Return: true if &omerta_bounds.owner holds for it.
+ * Return: true if &omerta_bounds.owner applies to it.
  */
 bool omerta_tenant_owner_bound(const struct omerta_tenant *tenant)
 {
 	return tenant->owner && !uid_eq(tenant->owner->uid, GLOBAL_ROOT_UID);
 }
 
-static bool fits(unsigned long charged, unsigned long amount, unsigned long bound)
-{
-	return charged <= bound && amount <= bound - charged;
-}
-
-static int charge_owner(const struct omerta_tenant *tenant,
-			enum omerta_resource resource, unsigned long amount,
-			const struct omerta_bounds *bounds)
-{
-	struct owner *owner = tenant->owner;
-	bool root = uid_eq(owner->uid, GLOBAL_ROOT_UID);
-	int err = -EDQUOT;
-
-	spin_lock(&owner->lock);
-	if (root ? owner->dead[resource] < bounds->dead :
-		   fits(owner->charged[resource], amount, bounds->owner)) {
-		owner->charged[resource] += amount;
-		if (!tenant->ns)
-			owner->dead[resource] += amount;
-		err = 0;
-	}
-	spin_unlock(&owner->lock);
-	return err;
-}
+/* True if @amount more stays within a bound. */
+#define FITS(charged, amount, bound) \
+	((charged) <= (bound) && (amount) <= (bound) - (charged))
 
 /**
- * omerta_tenant_charge() - charge a tenant if that exceeds no bound
- * @tenant: the tenant; the caller's reference lasts until all is uncharged
- * @resource: what is used
- * @amount: how much
- * @bounds: of this resource
+ * omerta_tenant_charge() - charge a tenant if no limit is exceeded
+ * @tenant: the tenant; the caller's reference lasts until the charge is uncharged
+ * @resource: the resource
+ * @amount: the amount to charge
+ * @bounds: limits of this resource
  *
  * Context: any but hard interrupt.
- * Return: 0; -ENOSPC if the tenant's bound would be exceeded; -EDQUOT if one of its
+ * Return: 0; -ENOSPC if the tenant's limit would be exceeded; -EDQUOT if a limit of its
  * owner would be. Then nothing is charged.
  */
 int omerta_tenant_charge(struct omerta_tenant *tenant,
 			 enum omerta_resource resource, unsigned long amount,
 			 const struct omerta_bounds *bounds)
 {
+	struct owner *owner = tenant->owner;
 	int err = 0;
+	bool root;
 
 	spin_lock_bh(&tenant->lock);
-	if (!fits(tenant->charged[resource], amount, bounds->tenant))
+	if (!FITS(tenant->charged[resource], amount, bounds->tenant)) {
 		err = -ENOSPC;
-	else if (tenant->owner)
-		err = charge_owner(tenant, resource, amount, bounds);
+	} else if (owner) {
+		root = uid_eq(owner->uid, GLOBAL_ROOT_UID);
+		spin_lock(&owner->lock);
+		if (root ? owner->dead[resource] < bounds->dead :
+			   FITS(owner->charged[resource], amount, bounds->owner)) {
+			owner->charged[resource] += amount;
+			if (!tenant->ns)
+				owner->dead[resource] += amount;
+		} else {
+			err = -EDQUOT;
+		}
+		spin_unlock(&owner->lock);
+	}
 	if (!err)
 		tenant->charged[resource] += amount;
 	spin_unlock_bh(&tenant->lock);
@@ -287,8 +278,8 @@ int omerta_tenant_charge(struct omerta_tenant *tenant,
 /**
  * omerta_tenant_uncharge() - undo omerta_tenant_charge()
  * @tenant: the tenant, dead or alive
- * @resource: what is given back
- * @amount: how much
+ * @resource: the resource
+ * @amount: the amount to uncharge
  *
  * Context: any but hard interrupt.
  */
@@ -310,10 +301,10 @@ void omerta_tenant_uncharge(struct omerta_tenant *tenant,
 }
 
 /**
- * omerta_tenant_read() - tell how much is charged
+ * omerta_tenant_read() - read the charges of a resource
  * @tenant: the tenant
- * @resource: what is used
- * @charges: gets how much
+ * @resource: the resource
+ * @charges: set to the charges
  *
  * Context: any but hard interrupt.
  */
@@ -335,8 +326,8 @@ void omerta_tenant_read(struct omerta_tenant *tenant,
 	spin_unlock_bh(&tenant->lock);
 }
 
-/* The namespace can no longer be used: let it go, and count the rest as the owner's. */
-static void bury(struct omerta_tenant *tenant)
+/* Put a namespace that can no longer be used, and count its charges as the owner's. */
+static void bury_tenant(struct omerta_tenant *tenant)
 {
 	struct owner *owner = tenant->owner;
 	int i;
@@ -354,7 +345,7 @@ static void bury(struct omerta_tenant *tenant)
 	spin_unlock(&tenant->lock);
 }
 
-static void look_for_dead(struct work_struct *work)
+static void check_dead(struct work_struct *work)
 {
 	struct omerta_tenant *tenant;
 	struct hlist_node *tmp;
@@ -362,21 +353,21 @@ static void look_for_dead(struct work_struct *work)
 
 	spin_lock_bh(&tenants_lock);
 	hash_for_each_safe(tenants, i, tmp, tenant, node) {
-		/* Processes, network namespaces and inner user namespaces refer to it. */
+		/* Tasks, network namespaces and inner user namespaces hold references to it. */
 		if (ns_ref_read(tenant->ns) == 1)
-			bury(tenant);
+			bury_tenant(tenant);
 	}
 	if (!hash_empty(tenants))
-		schedule_delayed_work(&look_work, LOOK_INTERVAL);
+		schedule_delayed_work(&check_work, CHECK_INTERVAL);
 	spin_unlock_bh(&tenants_lock);
 }
 
 /**
- * omerta_tenant_exit() - stop looking for dead namespaces, at module unload
+ * omerta_tenant_exit() - stop the worker, at module unload
  *
- * Context: process context; there are no tenants any more.
+ * Context: process context; no tenant is left.
  */
 void omerta_tenant_exit(void)
 {
-	cancel_delayed_work_sync(&look_work);
+	cancel_delayed_work_sync(&check_work);
 }

@@ -10,24 +10,24 @@ struct omerta_tenant;
 
 /**
  * enum omerta_resource - resources of the machine that tenants share
- * @OMERTA_RESOURCE_STAGE: bytes of packets that wait for a key or a route
- * @OMERTA_RESOURCE_SECRETS: keys of which the secrets are remembered
- * @OMERTA_RESOURCE_PENDING: bytes of initiations that wait for admission
+ * @OMERTA_RESOURCE_WAITING: bytes of packets that wait for a key or a route
+ * @OMERTA_RESOURCE_SECRETS: keys whose secrets are remembered
+ * @OMERTA_RESOURCE_INITIATIONS: bytes of initiations that wait for admission
  */
 enum omerta_resource {
-	OMERTA_RESOURCE_STAGE,
+	OMERTA_RESOURCE_WAITING,
 	OMERTA_RESOURCE_SECRETS,
-	OMERTA_RESOURCE_PENDING,
+	OMERTA_RESOURCE_INITIATIONS,
 	OMERTA_RESOURCES,
 };
 
 /**
- * struct omerta_bounds - how much of a resource may be charged
- * @tenant: to one tenant
- * @owner: to all tenants of one owner, dead ones too; does not hold for root's
- * @dead: to the dead tenants of root; root's living ones are refused beyond it
+ * struct omerta_bounds - limits of a resource
+ * @tenant: limit of a tenant
+ * @owner: limit of all tenants of an owner, dead ones included; does not apply to root
+ * @dead: limit of the dead tenants of root; beyond it root's living tenants are refused
  *
- * %OMERTA_UNBOUNDED is no bound. The initial namespace has the first bound only.
+ * %OMERTA_UNBOUNDED is no limit. Only the first limit applies to the initial namespace.
  */
 struct omerta_bounds {
 	unsigned long tenant;
@@ -38,10 +38,10 @@ struct omerta_bounds {
 #define OMERTA_UNBOUNDED	ULONG_MAX
 
 /**
- * struct omerta_charges - how much of a resource is charged
- * @tenant: to the tenant
- * @owner: to all tenants of its owner; 0 for the initial namespace
- * @dead: to the dead ones among those
+ * struct omerta_charges - charges of a resource
+ * @tenant: charged to the tenant
+ * @owner: charged to all tenants of its owner; 0 for the initial namespace
+ * @dead: charged to the dead ones among them
  */
 struct omerta_charges {
 	unsigned long tenant;

@@ -8,7 +8,7 @@
 #define EXPORT_SYMBOL_GPL(sym)	/* That is what the module does. */
 
 #include "crypto/chunk.c"
-#include "crypto/engine.c"
+#include "crypto/engines.c"
 #include "crypto/mb.c"
 #include "crypto/selftest.c"
 
@@ -35,15 +35,15 @@ static void nonce_fields(struct kunit *test)
 {
 	const u64 top = OMERTA_COUNTER_LIMIT - 1;
 
-	KUNIT_EXPECT_EQ(test, omerta_nonce(0, 0, false), 0ULL);
-	KUNIT_EXPECT_EQ(test, omerta_nonce(0, 1, false), 1ULL);
-	KUNIT_EXPECT_EQ(test, omerta_nonce(0, 0, true), 0x80ULL);
-	KUNIT_EXPECT_EQ(test, omerta_nonce(1, 0, false), 0x100ULL);
-	KUNIT_EXPECT_EQ(test, omerta_nonce(0x123456789aULL, 127, true),
+	KUNIT_EXPECT_EQ(test, OMERTA_NONCE(0, 0, false), 0ULL);
+	KUNIT_EXPECT_EQ(test, OMERTA_NONCE(0, 1, false), 1ULL);
+	KUNIT_EXPECT_EQ(test, OMERTA_NONCE(0, 0, true), 0x80ULL);
+	KUNIT_EXPECT_EQ(test, OMERTA_NONCE(1, 0, false), 0x100ULL);
+	KUNIT_EXPECT_EQ(test, OMERTA_NONCE(0x123456789aULL, 127, true),
 			0x123456789affULL);
-	KUNIT_EXPECT_EQ(test, omerta_nonce(top, 127, true),
+	KUNIT_EXPECT_EQ(test, OMERTA_NONCE(top, 127, true),
 			0xfffffffffeffffffULL);
-	KUNIT_EXPECT_EQ(test, omerta_nonce(top, 0, false) >> 8, top);
+	KUNIT_EXPECT_EQ(test, OMERTA_NONCE(top, 0, false) >> 8, top);
 	KUNIT_EXPECT_LE(test, OMERTA_MAX_CHUNKS - 1, 0x7f);
 }
 
@@ -160,7 +160,7 @@ static void long_edges_in_list(struct kunit *test, const struct vec_long_edge *v
 		list[i].nonce = v->nonce;
 		list[i].len = v->len;
 	}
-	KUNIT_EXPECT_EQ_MSG(test, open_few(list, n, secret), omerta_chunk_all(n),
+	KUNIT_EXPECT_EQ_MSG(test, open_few(list, n, secret), OMERTA_CHUNK_ALL(n),
 			    "long edge %td, %u of them", v - vec_long_edges, n);
 	for (i = 0; i < n; i++)
 		list[i].sealed = again + i * each;
@@ -186,7 +186,7 @@ static void poly1305_long_edges(struct kunit *test)
 
 static void round_trip(struct kunit *test, u32 len, const u8 *secret)
 {
-	struct omerta_chunk c = { .nonce = omerta_nonce(len, 3, true),
+	struct omerta_chunk c = { .nonce = OMERTA_NONCE(len, 3, true),
 				  .len = len };
 	u8 *plain = test_edge(test, SLOT_PLAIN, len);
 	u8 *sealed = test_edge(test, SLOT_SEALED, len + OMERTA_TAG_LEN);
@@ -342,7 +342,7 @@ static void one_list_as_singles(struct kunit *test)
 		}
 		memset(plain, FILL, 600 * OMERTA_CHUNK_LIST);
 		KUNIT_ASSERT_EQ(test, omerta_chunk_open(default_engine, list, n, secret),
-				omerta_chunk_all(n));
+				OMERTA_CHUNK_ALL(n));
 		test_pattern(sealed, 600 * OMERTA_CHUNK_LIST, round);
 		for (i = 0; i < n; i++)
 			KUNIT_ASSERT_MEMEQ(test, list[i].plain,
@@ -384,7 +384,7 @@ static void one_edges_in_list(struct kunit *test)
 			list[n].plain = list[n].sealed;
 		}
 		KUNIT_EXPECT_EQ(test, omerta_chunk_open(default_engine, list, n, secret),
-				omerta_chunk_all(n));
+				OMERTA_CHUNK_ALL(n));
 		for (n = 0; n < OMERTA_CHUNK_LIST; n++)
 			KUNIT_EXPECT_MEMEQ_MSG(test, list[n].plain, v->plain,
 					       v->len, "edge %u in lane %u", i,
@@ -420,7 +420,7 @@ static void one_lengths_in_list(struct kunit *test)
 			room -= list[i].len;
 			list[i].plain = plain + room;
 			list[i].sealed = sealed + room + i * OMERTA_TAG_LEN;
-			list[i].nonce = omerta_nonce(len, i, i == 3);
+			list[i].nonce = OMERTA_NONCE(len, i, i == 3);
 		}
 		omerta_chunk_seal(default_engine, list, 4, secret);
 		for (i = 0; i < 4; i++) {
@@ -432,7 +432,7 @@ static void one_lengths_in_list(struct kunit *test)
 		}
 		memset(plain + room, FILL, 4 * OMERTA_MB_LONG_CHUNK - room);
 		KUNIT_ASSERT_EQ(test, omerta_chunk_open(default_engine, list, 4, secret),
-				omerta_chunk_all(4));
+				OMERTA_CHUNK_ALL(4));
 		KUNIT_ASSERT_MEMEQ_MSG(test, plain, want_plain, 4 * OMERTA_MB_LONG_CHUNK,
 				       "%u bytes", len);
 		cond_resched();
@@ -471,7 +471,7 @@ static void one_list_in_place(struct kunit *test)
 		i = list[n - 1].sealed - there + list[n - 1].len + OMERTA_TAG_LEN;
 		KUNIT_ASSERT_MEMEQ_MSG(test, there, sealed, i, "%u", n);
 		KUNIT_EXPECT_EQ(test, omerta_chunk_open(default_engine, list, n, secret),
-				omerta_chunk_all(n));
+				OMERTA_CHUNK_ALL(n));
 		for (i = 0; i < n; i++)
 			KUNIT_EXPECT_MEMEQ_MSG(test, list[i].plain,
 					       plain + (list[i].sealed - there) -
@@ -506,7 +506,7 @@ static void bad_in_list(struct kunit *test)
 		random_list(&rng, list, n, plain, sealed);
 		/* None is behind another of its record. */
 		for (i = 0; i < n; i++)
-			list[i].nonce -= omerta_nonce_index(list[i].nonce);
+			list[i].nonce -= OMERTA_NONCE_INDEX(list[i].nonce);
 		omerta_chunk_seal(default_engine, list, n, secret);
 		for (i = 0; i < n; i++)
 			if (bad & BIT(i))
@@ -515,7 +515,7 @@ static void bad_in_list(struct kunit *test)
 					1 << test_below(&rng, 8);
 		memset(plain, FILL, 600 * OMERTA_CHUNK_LIST);
 		KUNIT_ASSERT_EQ_MSG(test, omerta_chunk_open(default_engine, list, n, secret),
-				    omerta_chunk_all(n) & ~bad, "%u of %u", bad,
+				    OMERTA_CHUNK_ALL(n) & ~bad, "%u of %u", bad,
 				    n);
 		for (i = 0; i < n; i++) {
 			if (bad & BIT(i))

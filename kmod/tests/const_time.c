@@ -6,7 +6,7 @@
  * only a branch on the secret, which must be found. Besides, nothing secret is to stay in
  * the memory where an engine works.
  */
-#include "crypto/engine.c"
+#include "crypto/engines.c"
 #include "crypto/mb.c"
 
 #include <stdio.h>
@@ -71,7 +71,7 @@ static void check_list(const struct omerta_engine *isa, struct omerta_chunk *lis
 	make_public(sealed, sizeof(sealed));
 	if (spoil)
 		list[0].sealed[list[0].len]++;
-	if (omerta_mb_open(isa, list, n, secret) != (omerta_chunk_all(n) & ~(u32)spoil)) {
+	if (omerta_mb_open(isa, list, n, secret) != (OMERTA_CHUNK_ALL(n) & ~(u32)spoil)) {
 		fprintf(stderr, "const_time: %s: wrong verdicts\n", isa->name);
 		exit(2);
 	}

@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 
 #include "crypto/chunk.h"
-#include "crypto/engine.h"
+#include "crypto/engines.h"
 
 #define REPEAT	1000
 /* With room for the tags */
@@ -49,7 +49,7 @@ static u64 cost(u8 *buf, u32 len, u32 size)
 	for (i = 0; i < REPEAT; i++) {
 		omerta_chunk_seal(engine, list, n, secret);
 		if (omerta_chunk_open(engine, list, n, secret) !=
-		    omerta_chunk_all(n))
+		    OMERTA_CHUNK_ALL(n))
 			return 0;
 	}
 	return div_u64(ktime_get_ns() - start, REPEAT * packets);

@@ -8,7 +8,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "crypto/engine.h"
+#include "crypto/engines.h"
 #include "lists.h"
 
 #define HEAD	7

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crypto/engine.h"
+#include "crypto/engines.h"
 #include "test_util.h"
 
 #define ALIGN_TO	64
@@ -133,7 +133,7 @@ void lists_check(const struct omerta_engine *engine, const struct lists_spec *sp
 		list[i].sealed = sealed[i].at;
 		list[i].plain = spec->in_place ? sealed[i].at : plain[i].at;
 		list[i].len = spec->len[i];
-		list[i].nonce = omerta_nonce(spec->seed + i, 0, true);
+		list[i].nonce = OMERTA_NONCE(spec->seed + i, 0, true);
 	}
 	seal(engine, spec, list, secret);
 	spoil(spec, list);

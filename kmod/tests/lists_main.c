@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sodium.h>
 
-#include "crypto/engine.h"
+#include "crypto/engines.h"
 #include "lists.h"
 #include "test_util.h"
 

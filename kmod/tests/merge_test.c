@@ -14,7 +14,7 @@ static void fix_ip(u8 *pkt)
 {
 	__sum16 check;
 
-	if (!is_ip4(pkt))
+	if (!IS_IP4(pkt))
 		return;
 	memset(pkt + IP4_CHECK, 0, sizeof(check));
 	check = ip_fast_csum(pkt, 5);
@@ -80,7 +80,7 @@ static u32 second(bool v6, u32 at, u8 change, u32 payload)
 	/* Else it is the checksum that tells, whatever was changed. */
 	if (at != 10 && at != 11)
 		fix_ip(pkt);
-	return omerta_merge_fits(&m, pkt, sizeof(pkt), len);
+	return omerta_merge_next(&m, pkt, len);
 }
 
 static void stream(struct kunit *test, bool v6)
@@ -91,27 +91,24 @@ static void stream(struct kunit *test, bool v6)
 
 	len = make(pkt, v6, 0, MSS);
 	omerta_merge_start(&m, pkt, len);
-	KUNIT_ASSERT_TRUE(test, m.open);
+	KUNIT_ASSERT_TRUE(test, m.active);
 	KUNIT_EXPECT_EQ(test, m.mss, MSS);
 	KUNIT_EXPECT_EQ(test, m.hdr_len, tcp + 32);
 	for (i = 1; i < 40; i++) {
 		len = make(pkt, v6, i, MSS);
-		KUNIT_ASSERT_EQ(test, MSS, omerta_merge_fits(&m, pkt,
-							     sizeof(pkt), len));
-		omerta_merge_add(&m, pkt, MSS);
-		KUNIT_ASSERT_TRUE(test, m.open);
+		KUNIT_ASSERT_EQ(test, MSS, omerta_merge_next(&m, pkt, len));
+		KUNIT_ASSERT_TRUE(test, m.active);
 	}
 	len = make(pkt, v6, i, 10);
 	pkt[tcp + TCP_FLAGS] |= PSH;
-	KUNIT_ASSERT_EQ(test, 10, omerta_merge_fits(&m, pkt, sizeof(pkt), len));
-	omerta_merge_add(&m, pkt, 10);
-	KUNIT_EXPECT_FALSE(test, m.open);
+	KUNIT_ASSERT_EQ(test, 10, omerta_merge_next(&m, pkt, len));
+	KUNIT_EXPECT_FALSE(test, m.active);
 	KUNIT_EXPECT_EQ(test, m.n, 41);
 	KUNIT_EXPECT_FALSE(test, m.fixed_id);
 
 	/* The headers of all but the first three */
 	omerta_merge_headers(&m, 3, 37 * MSS + 10,
-			     omerta_merge_flags(&m, pkt), hdr);
+			     m.flags, hdr);
 	make(pkt, v6, 3, 37 * MSS + 10);
 	pkt[tcp + TCP_FLAGS] |= PSH;
 	KUNIT_EXPECT_MEMEQ(test, hdr, pkt, m.hdr_len);
@@ -177,10 +174,8 @@ static void lengths(struct kunit *test)
 		/* More than there is */
 		omerta_merge_start(&m, pkt, make(pkt, v6, 0, MSS));
 		make(pkt, v6, 1, MSS);
-		KUNIT_EXPECT_EQ(test, 0, omerta_merge_fits(&m, pkt, sizeof(pkt),
-							   m.hdr_len + MSS - 1));
-		KUNIT_EXPECT_EQ(test, 0, omerta_merge_fits(&m, pkt, m.hdr_len - 1,
-							   m.hdr_len + MSS));
+		KUNIT_EXPECT_EQ(test, 0, omerta_merge_next(&m, pkt, m.hdr_len + MSS - 1));
+		KUNIT_EXPECT_EQ(test, 0, omerta_merge_next(&m, pkt, m.hdr_len - 1));
 	}
 }
 
@@ -195,26 +190,25 @@ static void fixed_ids(struct kunit *test)
 	omerta_merge_start(&m, pkt, len);
 	make(pkt, false, 1, MSS);
 	set_id(pkt, 7, IP4_DF);
-	KUNIT_ASSERT_EQ(test, MSS, omerta_merge_fits(&m, pkt, sizeof(pkt), len));
-	omerta_merge_add(&m, pkt, MSS);
+	KUNIT_ASSERT_EQ(test, MSS, omerta_merge_next(&m, pkt, len));
 	KUNIT_EXPECT_TRUE(test, m.fixed_id);
 	/* Now it has to stay. */
 	make(pkt, false, 2, MSS);
 	set_id(pkt, 9, IP4_DF);
-	KUNIT_EXPECT_EQ(test, 0, omerta_merge_fits(&m, pkt, sizeof(pkt), len));
+	KUNIT_EXPECT_EQ(test, 0, omerta_merge_next(&m, pkt, len));
 	set_id(pkt, 7, IP4_DF);
-	KUNIT_EXPECT_EQ(test, MSS, omerta_merge_fits(&m, pkt, sizeof(pkt), len));
+	KUNIT_EXPECT_EQ(test, MSS, omerta_merge_next(&m, pkt, len));
 
 	/* Only of what may not be cut to fragments */
 	make(pkt, false, 0, MSS);
 	set_id(pkt, 7, 0);
 	omerta_merge_start(&m, pkt, len);
-	KUNIT_ASSERT_TRUE(test, m.open);
+	KUNIT_ASSERT_TRUE(test, m.active);
 	make(pkt, false, 1, MSS);
 	set_id(pkt, 7, 0);
-	KUNIT_EXPECT_EQ(test, 0, omerta_merge_fits(&m, pkt, sizeof(pkt), len));
+	KUNIT_EXPECT_EQ(test, 0, omerta_merge_next(&m, pkt, len));
 	set_id(pkt, 8, 0);
-	KUNIT_EXPECT_EQ(test, MSS, omerta_merge_fits(&m, pkt, sizeof(pkt), len));
+	KUNIT_EXPECT_EQ(test, MSS, omerta_merge_next(&m, pkt, len));
 }
 
 /* Those that nothing may continue. */
@@ -233,24 +227,24 @@ static void no_start(struct kunit *test)
 		len = make(pkt, false, 0, MSS);
 		pkt[20 + TCP_FLAGS] = flags[i];
 		omerta_merge_start(&m, pkt, len);
-		KUNIT_EXPECT_FALSE_MSG(test, m.open, "flags %#x", flags[i]);
+		KUNIT_EXPECT_FALSE_MSG(test, m.active, "flags %#x", flags[i]);
 	}
 	omerta_merge_start(&m, pkt, make(pkt, false, 0, 0));
-	KUNIT_EXPECT_FALSE(test, m.open);
+	KUNIT_EXPECT_FALSE(test, m.active);
 	len = make(pkt, false, 0, MSS);
 	pkt[6] = 0x20;
 	fix_ip(pkt);
 	omerta_merge_start(&m, pkt, len);
-	KUNIT_EXPECT_FALSE(test, m.open);
+	KUNIT_EXPECT_FALSE(test, m.active);
 	len = make(pkt, false, 0, MSS);
 	pkt[9] = IPPROTO_UDP;
 	fix_ip(pkt);
 	omerta_merge_start(&m, pkt, len);
-	KUNIT_EXPECT_FALSE(test, m.open);
+	KUNIT_EXPECT_FALSE(test, m.active);
 	len = make(pkt, false, 0, MSS);
 	pkt[32] = 4 << 4;
 	omerta_merge_start(&m, pkt, len);
-	KUNIT_EXPECT_FALSE(test, m.open);
+	KUNIT_EXPECT_FALSE(test, m.active);
 }
 
 static struct kunit_case cases[] = {

@@ -29,20 +29,20 @@ static struct omerta_pool pool;
 
 static int queue_init(struct kunit *test)
 {
-	int err = omerta_workers_load();
+	int err = omerta_workers_init();
 
 	if (err)
 		return err;
 	err = omerta_pool_init(&pool);
 	if (err)
-		omerta_workers_unload();
+		omerta_workers_exit();
 	return err;
 }
 
 static void queue_exit(struct kunit *test)
 {
 	omerta_pool_destroy(&pool);
-	omerta_workers_unload();
+	omerta_workers_exit();
 }
 
 /* Runs have preemption off, see omerta_job_work(); those of a test have to wait. */
@@ -104,14 +104,26 @@ static struct test_job *new_job(struct kunit *test, unsigned int n_items,
 	return t;
 }
 
+/* Have jobs done over so many CPUs, or by runs. */
+static void run_jobs(struct omerta_jobs *jobs, unsigned int n_shares)
+{
+	struct omerta_job *job;
+
+	local_bh_disable();
+	omerta_pool_offer(&pool, jobs, n_shares);
+	while ((job = omerta_jobs_pop(jobs))) {
+		omerta_job_work(job);
+		omerta_job_put(job);
+	}
+	local_bh_enable();
+}
+
 static void submit(struct test_job *t)
 {
 	struct omerta_jobs jobs = {};
 
 	omerta_jobs_add(&jobs, &t->job);
-	local_bh_disable();
-	omerta_pool_run(&pool, &jobs, t->n_runs);
-	local_bh_enable();
+	run_jobs(&jobs, t->n_runs);
 }
 
 static void finish(struct kunit *test, struct test_job *t)
@@ -171,7 +183,8 @@ static void offer_only(struct test_job *t)
 	struct omerta_worker *worker;
 	unsigned int cpu;
 
-	job_split(&t->job, t->n_runs);
+	t->job.n_runs = t->n_runs;
+	atomic_set(&t->job.left, t->n_runs);
 	for_each_online_cpu(cpu) {
 		worker = per_cpu_ptr(pool.workers, cpu);
 		refcount_inc(&t->job.refs);
@@ -256,14 +269,42 @@ static void whole_jobs(struct kunit *test)
 			t[k] = new_job(test, test_below(&rng, MAX_ITEMS + 1), 1);
 			omerta_jobs_add(&jobs, &t[k]->job);
 		}
-		local_bh_disable();
-		omerta_pool_run(&pool, &jobs, 1 + test_below(&rng, n));
-		local_bh_enable();
+		run_jobs(&jobs, 1 + test_below(&rng, n));
 		KUNIT_EXPECT_EQ(test, jobs.n, 0);
 		KUNIT_EXPECT_EQ(test, jobs.bytes, 0);
 		KUNIT_EXPECT_PTR_EQ(test, jobs.first, NULL);
 		for (k = 0; k < n; k++)
 			finish(test, t[k]);
+	}
+}
+
+/* By the pool's own policy */
+static void by_policy(struct kunit *test)
+{
+	struct omerta_jobs jobs = {};
+	struct test_job *t[3];
+	unsigned int n, k;
+	u8 policy;
+
+	pool.threshold = 1;
+	for (policy = 0; policy <= OMERTA_POLICY_PERCPU; policy++) {
+		pool.policy = policy;
+		for (n = 0; n <= ARRAY_SIZE(t); n++) {
+			for (k = 0; k < n; k++) {
+				t[k] = new_job(test, 1 + 7 * k, 1);
+				omerta_jobs_add(&jobs, &t[k]->job);
+			}
+			local_bh_disable();
+			omerta_pool_run(&pool, &jobs);
+			local_bh_enable();
+			KUNIT_EXPECT_EQ(test, jobs.n, 0);
+			KUNIT_EXPECT_EQ(test, jobs.bytes, 0);
+			KUNIT_EXPECT_PTR_EQ(test, jobs.first, NULL);
+			for (k = 0; k < n; k++) {
+				t[k]->n_runs = t[k]->job.n_runs;
+				finish(test, t[k]);
+			}
+		}
 	}
 }
 
@@ -321,22 +362,16 @@ static void others_work(struct kunit *test)
 
 static void lists(struct kunit *test)
 {
-	struct omerta_jobs a = {}, b = {};
+	struct omerta_jobs a = {};
 	struct test_job *t[4];
 	struct omerta_job *job;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(t); i++)
 		t[i] = new_job(test, i, 1);
-	omerta_jobs_append(&a, &b);
 	KUNIT_EXPECT_PTR_EQ(test, omerta_jobs_pop(&a), NULL);
-	omerta_jobs_add(&b, &t[0]->job);
-	omerta_jobs_append(&a, &b);
-	KUNIT_EXPECT_PTR_EQ(test, omerta_jobs_pop(&b), NULL);
-	omerta_jobs_add(&b, &t[1]->job);
-	omerta_jobs_add(&b, &t[2]->job);
-	omerta_jobs_append(&a, &b);
-	omerta_jobs_add(&a, &t[3]->job);
+	for (i = 0; i < ARRAY_SIZE(t); i++)
+		omerta_jobs_add(&a, &t[i]->job);
 	KUNIT_EXPECT_EQ(test, a.n, 4);
 	KUNIT_EXPECT_EQ(test, a.bytes, 1 + 2 + 3 + 4);
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
@@ -355,6 +390,7 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(no_items),
 	KUNIT_CASE(no_helpers),
 	KUNIT_CASE(whole_jobs),
+	KUNIT_CASE(by_policy),
 	KUNIT_CASE(others_work),
 	KUNIT_CASE(all_work),
 	KUNIT_CASE(full_rings),

@@ -161,7 +161,7 @@ static void layout_then_parse(struct kunit *test)
 	u32 len;
 
 	for (class = 0; class < 8; class++) {
-		u32 most = omerta_record_max_plain(class);
+		u32 most = OMERTA_RECORD_MAX_PLAIN(class);
 
 		for (len = 0; len <= most; len += TEST_SCALE(1, 3)) {
 			omerta_record_layout(&out, len, class);
@@ -190,14 +190,14 @@ static void max_plain(struct kunit *test)
 	u32 len, most;
 	u8 class;
 
-	KUNIT_EXPECT_EQ(test, omerta_record_max_plain(0), 63491u);
-	KUNIT_EXPECT_EQ(test, omerta_record_max_plain(7), 65475u);
+	KUNIT_EXPECT_EQ(test, OMERTA_RECORD_MAX_PLAIN(0), 63491u);
+	KUNIT_EXPECT_EQ(test, OMERTA_RECORD_MAX_PLAIN(7), 65475u);
 	for (class = 0; class < 8; class++) {
 		build_legal(m, class);
 		for (most = 0, len = 16; len <= LONGEST; len++)
 			if (m->plain_len[len] != ILLEGAL)
 				most = max(most, m->plain_len[len]);
-		KUNIT_EXPECT_EQ_MSG(test, omerta_record_max_plain(class), most,
+		KUNIT_EXPECT_EQ_MSG(test, OMERTA_RECORD_MAX_PLAIN(class), most,
 				    "class %u", class);
 	}
 }
@@ -284,7 +284,7 @@ static void padding(struct kunit *test)
 		u32 mtu = mtus[i / 8], most;
 
 		class = i % 8;
-		most = min(mtu, omerta_record_max_plain(class));
+		most = min(mtu, OMERTA_RECORD_MAX_PLAIN(class));
 		for (len = 20; len <= most; len += TEST_SCALE(1, 17)) {
 			u32 got = omerta_record_pad(len, mtu, class);
 
@@ -332,7 +332,7 @@ static void parts_tile_chunks(struct kunit *test)
 			n = min(end - off, 1 + test_below(&rng, 1400));
 			omerta_record_put(&l, wire, off, plain + off, n);
 		}
-		omerta_record_fill(&l, wire, end);
+		omerta_record_put(&l, wire, end, NULL, l.plain_len - end);
 		KUNIT_ASSERT_MEMEQ(test, wire, want, l.wire_len);
 	}
 }

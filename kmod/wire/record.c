@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The layout of records and the structure of their plaintext. Knows neither
- * devices nor skbs.
+ * The layout of records, and the structure of their plaintext. Knows neither devices nor
+ * skbs.
  */
 #include "wire/record.h"
 
 #include <linux/align.h>
+#include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/math.h>
 #include <linux/string.h>
@@ -15,44 +16,44 @@
 #define IPV4_HDR_MIN	20
 #define IPV6_HDR_LEN	40
 
-/* Plaintext bytes of chunks that fill @rest bytes of wire, or -EBADMSG. */
-static int plain_of_rest(u32 rest, u8 class, u16 *n_chunks)
+/**
+ * omerta_datagram_type() - tell a datagram by its first bytes
+ * @data: UDP payload
+ * @len: its length
+ *
+ * Return: its type, whether the rest of it is well-formed or not.
+ */
+enum omerta_datagram_type omerta_datagram_type(const u8 *data, u32 len)
 {
-	u32 size = omerta_chunk_size(class);
-	u32 full = rest / (size + OMERTA_TAG_LEN);
-	u32 tail = rest % (size + OMERTA_TAG_LEN);
+	u8 type;
 
-	if (!tail) {
-		*n_chunks = full;
-		return full ? full * size : -EBADMSG;
-	}
-	if (tail < OMERTA_TAG_LEN || (tail == OMERTA_TAG_LEN && full))
-		return -EBADMSG;
-	*n_chunks = full + 1;
-	return full * size + tail - OMERTA_TAG_LEN;
+	if (len <= OMERTA_MAGIC_LEN ||
+	    memcmp(data, OMERTA_MAGIC, OMERTA_MAGIC_LEN))
+		return OMERTA_DATAGRAM_UNKNOWN;
+	type = data[OMERTA_MAGIC_LEN];
+	if (type >= OMERTA_TYPE_DATA && type < OMERTA_TYPE_DATA + OMERTA_CHUNK_CLASSES)
+		return OMERTA_DATAGRAM_DATA;
+	if (type == OMERTA_TYPE_MESH || (type >= OMERTA_TYPE_CONTROL &&
+					 type <= OMERTA_TYPE_CONTROL_LAST))
+		return OMERTA_DATAGRAM_CONTROL;
+	return OMERTA_DATAGRAM_UNKNOWN;
 }
 
-/* The only class that a record of one chunk may have. */
-static u8 single_class(u32 plain_len)
-{
-	u8 class = 0;
-
-	while (omerta_chunk_size(class) < plain_len)
-		class++;
-	return class;
-}
+/* The only class that a record of one chunk may have: the smallest that fits. */
+#define SINGLE_CLASS(plain_len) \
+	((plain_len) ? fls(((plain_len) - 1) / OMERTA_CHUNK_MIN) : 0)
 
 /**
  * omerta_record_fit() - plaintext bytes of the longest record that fits
- * @room: bytes of UDP payload
+ * @payload: bytes of UDP payload
  * @class: chunk class
  *
- * Return: the largest plaintext, 0 if there is room for none.
+ * Return: bytes of plaintext, 0 if none fits.
  */
-u32 omerta_record_fit(u32 room, u8 class)
+u32 omerta_record_fit(u32 payload, u8 class)
 {
-	u32 size = omerta_chunk_size(class);
-	u32 rest = room - min_t(u32, room, OMERTA_HDR_LEN);
+	u32 size = OMERTA_CHUNK_SIZE(class);
+	u32 rest = payload - min_t(u32, payload, OMERTA_HDR_LEN);
 	u32 full = rest / (size + OMERTA_TAG_LEN);
 	u32 tail = rest % (size + OMERTA_TAG_LEN);
 
@@ -60,46 +61,35 @@ u32 omerta_record_fit(u32 room, u8 class)
 }
 
 /**
- * omerta_record_max_plain() - plaintext bytes of the longest record
- * @class: chunk class
- *
- * Return: the largest plaintext that fits one datagram at this chunk size.
- */
-u32 omerta_record_max_plain(u8 class)
-{
-	return omerta_record_fit(OMERTA_MAX_DATAGRAM, class);
-}
-
-/**
  * omerta_record_pad() - plaintext length of a packet with its padding
  * @len: the packet's length
- * @mtu: up to which length to pad
+ * @mtu: longest plaintext to pad to
  * @class: chunk class
  *
- * Return: @len, raised to a multiple of 16 as far as @mtu allows.
+ * Return: @len, rounded up to a multiple of 16 as far as @mtu allows.
  */
 u32 omerta_record_pad(u32 len, u32 mtu, u8 class)
 {
-	u32 most = min(mtu, omerta_record_max_plain(class));
+	u32 most = min(mtu, OMERTA_RECORD_MAX_PLAIN(class));
 
 	return max(len, min_t(u32, ALIGN(len, OMERTA_PAD), most));
 }
 
 /**
- * omerta_record_layout() - lay out a record that is to be sent
+ * omerta_record_layout() - lay out a record to be sent
  * @l: the layout to fill
- * @plain_len: bytes of plaintext, at most omerta_record_max_plain()
- * @class: the sender's chunk class; a record of one chunk gets the smallest
- *	   class that holds it, as the format demands
+ * @plain_len: bytes of plaintext, at most OMERTA_RECORD_MAX_PLAIN()
+ * @class: the sender's chunk class; a record of one chunk gets the smallest class that
+ *	   holds it, as the format demands
  */
 void omerta_record_layout(struct omerta_layout *l, u32 plain_len, u8 class)
 {
-	if (plain_len <= omerta_chunk_size(class)) {
-		l->class = single_class(plain_len);
+	if (plain_len <= OMERTA_CHUNK_SIZE(class)) {
+		l->class = SINGLE_CLASS(plain_len);
 		l->n_chunks = 1;
 	} else {
 		l->class = class;
-		l->n_chunks = DIV_ROUND_UP(plain_len, omerta_chunk_size(class));
+		l->n_chunks = DIV_ROUND_UP(plain_len, OMERTA_CHUNK_SIZE(class));
 	}
 	l->plain_len = plain_len;
 	l->wire_len = OMERTA_HDR_LEN + plain_len + l->n_chunks * OMERTA_TAG_LEN;
@@ -111,13 +101,13 @@ void omerta_record_layout(struct omerta_layout *l, u32 plain_len, u8 class)
  * @wire: the UDP payload, at least OMERTA_HDR_LEN contiguous bytes
  * @len: its whole length
  *
- * Return: 0; -EPROTONOSUPPORT for what is no data record; -EBADMSG for a data
- * record that is malformed.
+ * Return: 0; -EPROTONOSUPPORT if it is not a data record; -EBADMSG if it is a malformed
+ * data record.
  */
 int omerta_record_parse(struct omerta_layout *l, const void *wire, u32 len)
 {
 	const struct omerta_hdr *hdr = wire;
-	int plain_len;
+	u32 size, full, tail, plain_len;
 	u8 class;
 
 	if (memcmp(hdr->magic, OMERTA_MAGIC, OMERTA_MAGIC_LEN))
@@ -129,10 +119,20 @@ int omerta_record_parse(struct omerta_layout *l, const void *wire, u32 len)
 	    le64_to_cpu(hdr->counter) >= OMERTA_COUNTER_LIMIT)
 		return -EBADMSG;
 
-	plain_len = plain_of_rest(len - OMERTA_HDR_LEN, class, &l->n_chunks);
-	if (plain_len < 0 || l->n_chunks > OMERTA_MAX_CHUNKS)
+	size = OMERTA_CHUNK_SIZE(class);
+	full = (len - OMERTA_HDR_LEN) / (size + OMERTA_TAG_LEN);
+	tail = (len - OMERTA_HDR_LEN) % (size + OMERTA_TAG_LEN);
+	plain_len = full * size;
+	l->n_chunks = full;
+	/* Only the lone chunk of an empty record has no plaintext. */
+	if (tail < OMERTA_TAG_LEN ? tail || !full : tail == OMERTA_TAG_LEN && full)
 		return -EBADMSG;
-	if (l->n_chunks == 1 && class != single_class(plain_len))
+	if (tail) {
+		plain_len += tail - OMERTA_TAG_LEN;
+		l->n_chunks++;
+	}
+	if (l->n_chunks > OMERTA_MAX_CHUNKS ||
+	    (l->n_chunks == 1 && class != SINGLE_CLASS(plain_len)))
 		return -EBADMSG;
 
 	l->plain_len = plain_len;
@@ -160,78 +160,67 @@ void omerta_record_header(const struct omerta_layout *l, void *wire,
 }
 
 /**
- * omerta_record_chunk() - find one chunk of a record
+ * omerta_record_chunk() - locate a chunk of a record
  * @l: the record's layout
  * @counter: the record's counter
- * @i: which chunk, from 0
- * @chunk: on entry @plain and @sealed point to the record's plaintext and to
- *	   its UDP payload, header included; on return to the chunk's
+ * @i: number of the chunk, from 0
+ * @chunk: on entry @plain and @sealed point to the record's plaintext and to its UDP
+ *	   payload, header included; on return to those of the chunk
  */
 void omerta_record_chunk(const struct omerta_layout *l, u64 counter,
 			 unsigned int i, struct omerta_chunk *chunk)
 {
-	u32 size = omerta_chunk_size(l->class);
+	u32 size = OMERTA_CHUNK_SIZE(l->class);
 
 	chunk->plain += i * size;
 	chunk->sealed += OMERTA_HDR_LEN + i * (size + OMERTA_TAG_LEN);
 	chunk->len = min(size, l->plain_len - i * size);
-	chunk->nonce = omerta_nonce(counter, i, i + 1 == l->n_chunks);
+	chunk->nonce = OMERTA_NONCE(counter, i, i + 1 == l->n_chunks);
 }
 
 /**
- * omerta_record_at() - find one byte of a plaintext
+ * omerta_record_at() - locate a byte of a plaintext that is sealed in place
  * @l: the record's layout
  * @wire: the record
- * @off: which byte
- * @room: gets how many of the plaintext lie from there on in one piece
+ * @off: offset of the byte in the plaintext
+ * @avail: set to the number of plaintext bytes that are contiguous from there on
  *
- * Return: where it is sealed in place.
+ * Return: address of the byte.
  */
-u8 *omerta_record_at(const struct omerta_layout *l, u8 *wire, u32 off, u32 *room)
+u8 *omerta_record_at(const struct omerta_layout *l, u8 *wire, u32 off, u32 *avail)
 {
-	u32 size = omerta_chunk_size(l->class);
+	u32 size = OMERTA_CHUNK_SIZE(l->class);
 	u32 i = off / size;
 
-	*room = size - off % size;
+	*avail = size - off % size;
 	return wire + OMERTA_HDR_LEN + off + i * OMERTA_TAG_LEN;
 }
 
 /**
- * omerta_record_put() - write a part of a plaintext to where it is sealed
+ * omerta_record_put() - write a part of a plaintext that is sealed in place
  * @l: the record's layout
  * @wire: the record
- * @off: of the part
+ * @off: offset of the part in the plaintext
  * @from: the part, NULL for zero bytes
  * @len: its length
  */
 void omerta_record_put(const struct omerta_layout *l, u8 *wire, u32 off,
 		       const void *from, u32 len)
 {
-	while (len) {
-		u32 room, n;
-		u8 *to = omerta_record_at(l, wire, off, &room);
+	u32 size = OMERTA_CHUNK_SIZE(l->class), n;
 
-		n = min(room, len);
+	for (; len; off += n, len -= n) {
+		/* As omerta_record_at() */
+		u8 *to = wire + OMERTA_HDR_LEN + off + off / size * OMERTA_TAG_LEN;
+
+		n = min(len, size - off % size);
 		if (from) {
 			memcpy(to, from, n);
 			from += n;
 		} else {
 			memset(to, 0, n);
 		}
-		off += n;
-		len -= n;
 	}
-}
-
-/**
- * omerta_record_fill() - pad a plaintext
- * @l: the record's layout
- * @wire: the record
- * @off: where its content ends
- */
-void omerta_record_fill(const struct omerta_layout *l, u8 *wire, u32 off)
-{
-	omerta_record_put(l, wire, off, NULL, l->plain_len - off);
 }
 
 /**
@@ -247,8 +236,14 @@ u32 omerta_batch_with(u32 len, u32 packet)
 	       (packet & 1);
 }
 
-/* Length of the IP packet at @p by its own header, or 0 if it is not legal. */
-static u32 ip_len(const u8 *p, u32 avail)
+/**
+ * omerta_ip_len() - length of an IP packet by its own header
+ * @p: the packet
+ * @avail: bytes at @p
+ *
+ * Return: the length, at most @avail; 0 if the packet is malformed or longer.
+ */
+u32 omerta_ip_len(const u8 *p, u32 avail)
 {
 	u32 len;
 
@@ -273,37 +268,6 @@ static u32 ip_len(const u8 *p, u32 avail)
 	return len <= avail ? len : 0;
 }
 
-static bool is_padding(const u8 *p, u32 len)
-{
-	return len < OMERTA_PAD && (!len || !memchr_inv(p, 0, len));
-}
-
-static int check_batch(const u8 *plain, u32 len)
-{
-	u32 off = OMERTA_BATCH_HDR_LEN;
-	unsigned int count, i;
-
-	if (len < OMERTA_BATCH_HDR_LEN || plain[1])
-		return -EBADMSG;
-	count = get_unaligned_be16(plain + 2);
-	for (i = 0; i < count; i++) {
-		u32 n;
-
-		if (len - off < 2)
-			return -EBADMSG;
-		n = get_unaligned_be16(plain + off);
-		off += 2;
-		if (!n || n > len - off || ip_len(plain + off, n) != n)
-			return -EBADMSG;
-		off += n;
-		if (n & 1 && (off == len || plain[off++]))
-			return -EBADMSG;
-	}
-	if (!count || !is_padding(plain + off, len - off))
-		return -EBADMSG;
-	return count;
-}
-
 /**
  * omerta_record_check() - check the whole structure of a record's plaintext
  * @plain: the plaintext
@@ -313,29 +277,49 @@ static int check_batch(const u8 *plain, u32 len)
  */
 int omerta_record_check(const u8 *plain, u32 len)
 {
-	u32 n;
+	u32 off = OMERTA_BATCH_HDR_LEN, n;
+	unsigned int count = 1, i;
 
-	if (plain[0] == OMERTA_BATCH)
-		return check_batch(plain, len);
-	n = ip_len(plain, len);
-	if (!n || !is_padding(plain + n, len - n))
+	if (plain[0] != OMERTA_BATCH) {
+		off = omerta_ip_len(plain, len);
+		if (!off)
+			return -EBADMSG;
+		goto padding;
+	}
+	if (len < OMERTA_BATCH_HDR_LEN || plain[1])
 		return -EBADMSG;
-	return 1;
+	count = get_unaligned_be16(plain + 2);
+	if (!count)
+		return -EBADMSG;
+	for (i = 0; i < count; i++) {
+		if (len - off < OMERTA_BATCH_LEN_LEN)
+			return -EBADMSG;
+		n = get_unaligned_be16(plain + off);
+		off += OMERTA_BATCH_LEN_LEN;
+		if (!n || n > len - off || omerta_ip_len(plain + off, n) != n)
+			return -EBADMSG;
+		off += n;
+		if (n & 1 && (off == len || plain[off++]))
+			return -EBADMSG;
+	}
+padding:
+	len -= off;
+	return len < OMERTA_PAD && (!len || !memchr_inv(plain + off, 0, len)) ? count :
+										-EBADMSG;
 }
 
 /**
  * omerta_record_next() - step through the packets of a plaintext
- * @plain: a plaintext that omerta_record_check() found good; the caller stops
- *	   after the number of packets that it returned
- * @inner: zeroed before the first call; gets the packet
+ * @plain: a plaintext that omerta_record_check() has accepted; the caller stops after the
+ *	   number of packets that it returned
+ * @inner: zeroed before the first call; set to the next packet
  *
- * Return: true when the packet is part of a batch, so that others may share
- * the plaintext.
+ * Return: true if the packet is part of a batch, so that others may share the plaintext.
  */
 bool omerta_record_next(const u8 *plain, struct omerta_inner *inner)
 {
 	if (plain[0] != OMERTA_BATCH) {
-		inner->len = ip_len(plain, U16_MAX + IPV6_HDR_LEN);
+		inner->len = omerta_ip_len(plain, U16_MAX + IPV6_HDR_LEN);
 		return false;
 	}
 	if (inner->off)

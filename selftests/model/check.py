@@ -36,7 +36,7 @@ STOLEN_LATER = before(
     "principal Initiator[\n\tleaks i_s\n]\n\n",
 )
 
-# What a recorded handshake and a quantum computer give away
+# Secrets that a quantum computer computes from a recorded handshake
 X25519_BROKEN_LATER = before(
     "queries[",
     "phase[1]\n\nprincipal Responder[\n\tleaks r_s, r_e\n]\n\n"

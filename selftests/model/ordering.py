@@ -28,7 +28,7 @@ FUNCTION = re.compile(r"^(?:[a-z]\w*[ *]+)+(\w+)\([^;{}]*\)\n\{\n.*?^\}", re.M |
 BARRIER = re.compile(r"\bsmp_(?:mb|rmb|wmb|store_release|load_acquire)\w*\(")
 STEP = re.compile(r"// (\w+): (.+)$", re.M)
 
-# What each barrier is without its effect
+# Replaces a barrier by code without its effect.
 WEAKENED = [
     (re.compile(r"smp_\w*mb\w*\(\);"), ""),
     (re.compile(r"smp_store_release\((\w+),"), r"WRITE_ONCE(*\1,"),

@@ -7,7 +7,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "crypto/engine.h"
+#include "crypto/engines.h"
 #include "peer.h"
 
 static const struct omerta_engine *engine;

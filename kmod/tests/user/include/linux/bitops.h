@@ -5,6 +5,11 @@
 #include <linux/bits.h>
 #include <linux/types.h>
 
+static inline unsigned int fls(u32 x)
+{
+	return x ? 32 - __builtin_clz(x) : 0;
+}
+
 /* Position of the highest set bit, from 1; 0 if there is none. */
 static inline unsigned int fls64(u64 x)
 {

@@ -3,7 +3,7 @@
  * The multi-buffer engines: which ones there are, and which one is used by default.
  * An engine is used only after it has passed its self-test.
  */
-#include "crypto/engine.h"
+#include "crypto/engines.h"
 
 #include <linux/errno.h>
 #include <linux/export.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef _OMERTA_ENGINE_H
-#define _OMERTA_ENGINE_H
+#ifndef _OMERTA_ENGINES_H
+#define _OMERTA_ENGINES_H
 
 #include "crypto/chunk.h"
 
@@ -35,4 +35,4 @@ const struct omerta_engine *omerta_engine_default(void);
 int omerta_engine_find(const char *name, const struct omerta_engine **engine);
 const char *omerta_engine_name(const struct omerta_engine *engine);
 
-#endif /* _OMERTA_ENGINE_H */
+#endif /* _OMERTA_ENGINES_H */
