@@ -80,7 +80,7 @@ pair_with_agents() {
 describe() {
 	local ns
 
-	pgrep -a omertactl
+	pgrep -a omerta
 	for ns in $(ip netns list | sed -n 's/^omt-\([^ ]*\).*/\1/p'); do
 		echo "netns $ns"
 		on "$ns" omertactl show

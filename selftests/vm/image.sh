@@ -48,11 +48,14 @@ stage_tools() {
 	local tool kem
 
 	tool=$("$TREE/selftests/vm/tool.sh" "$ARCH")
-	mkdir -p "$stage"/usr/{sbin,lib/systemd/system,lib/sysusers.d} "$stage/root/out"
+	mkdir -p "$stage"/usr/{sbin,libexec/omerta,lib/systemd/system,lib/sysusers.d} "$stage/root/out"
 	cp "$tool" "$stage/usr/sbin"
+	# A tree from before the agent was a program of its own has none.
+	[[ ! -e ${tool%/*}/omerta-agent ]] || cp "${tool%/*}/omerta-agent" "$stage/usr/libexec/omerta"
 	# For the test of its handshakes alone, so that others test what users build here
 	if [[ $ARCH == amd64 && -e $CACHE/builder/tool/stamp ]] && kem=$("$VM_DIR/tool_kem.sh"); then
 		cp "$kem" "$stage/root/omertactl-kem"
+		cp "${kem%/*}/omerta-agent" "$stage/root"
 	fi
 	cp "$TOP_DIR"/tools/omertactl/systemd/*.service "$stage/usr/lib/systemd/system"
 	cp "$TOP_DIR/tools/omertactl/systemd/sysusers.conf" "$stage/usr/lib/sysusers.d/omerta.conf"

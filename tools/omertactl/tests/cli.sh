@@ -155,11 +155,12 @@ installed() {
 	local out
 	out=$(MAKEFLAGS='' make -s install DESTDIR="$tmp/root" 2>&1)
 	[ -x "$tmp/root/usr/sbin/omertactl" ] &&
+		[ -x "$tmp/root/usr/libexec/omerta/omerta-agent" ] &&
 		[ -f "$tmp/root/usr/share/man/man8/omertactl.8" ] &&
 		[ -f "$tmp/root/usr/share/bash-completion/completions/omertactl" ] &&
 		[ -f "$tmp/root/usr/lib/sysusers.d/omerta.conf" ] &&
 		[ -f "$tmp/root/usr/lib/tmpfiles.d/omerta.conf" ] &&
-		grep -q '^ExecStart=/usr/sbin/omertactl agent ' \
+		grep -q '^ExecStart=/usr/libexec/omerta/omerta-agent ' \
 			"$tmp/root/usr/lib/systemd/system/omerta@.service" &&
 		[ -f "$tmp/root/usr/lib/systemd/system/omerta-link@.service" ]
 	result $? "install into DESTDIR" "$out"
@@ -167,9 +168,15 @@ installed() {
 
 layers() {
 	local out
-	out=$(grep -lE 'include <(netlink|sodium)' ./*.[ch] | sort | tr '\n' ' ')
-	[ "$out" = "./agent.c ./agent_peers.c ./daemon.c ./handshake.c ./keygen.c ./map.c ./nl.c ./nl_control.c ./nl_event.c ./nl_msg.c ./nl_msg.h ./noise.c ./rtnl.c ./times.c " ]
+	out=$(grep -lE 'include <(netlink|sodium)' {lib,cmd,agent}/*.[ch] | sort | tr '\n' ' ')
+	[ "$out" = "agent/agent.c agent/agent_peers.c agent/daemon.c agent/handshake.c agent/noise.c lib/keygen.c lib/map.c lib/nl.c lib/nl_control.c lib/nl_event.c lib/nl_msg.c lib/nl_msg.h lib/rtnl.c lib/times.c " ]
 	result $? "libnl and libsodium each in their place" "$out"
+	out=$(grep -nE 'include "(cmd|agent)/' lib/*.[ch]; grep -n 'include "agent/' cmd/*.[ch]
+		grep -n 'include "cmd/' agent/*.[ch])
+	[ -z "$out" ]
+	result $? "lib stands below cmd and agent, which do not use each other" "$out"
+	! ldd "$tool" | grep -q libcrypto
+	result $? "omertactl is not linked to OpenSSL"
 }
 
 # The second implementation of the handshake, which makes known answers

@@ -3,7 +3,7 @@
 #ifndef OM_COOKIES_H
 #define OM_COOKIES_H
 
-#include "../handshake.h"
+#include "agent/handshake.h"
 
 /* A cookie message of @host for the sender of @cause */
 size_t cookie_message(const struct om_hs_host *host, const uint8_t cookie[OM_HS_MAC],

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fake_nl.h"
 
-#include "../addr.h"
-#include "../nl.h"
-#include "../value.h"
+#include "lib/addr.h"
+#include "lib/nl.h"
+#include "lib/value.h"
 
 #include <errno.h>
 #include <stdio.h>

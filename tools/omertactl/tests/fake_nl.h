@@ -3,7 +3,7 @@
 #ifndef OM_FAKE_NL_H
 #define OM_FAKE_NL_H
 
-#include "../state.h"
+#include "lib/state.h"
 
 struct fake {
 	struct om_list states;		/* of struct om_state */

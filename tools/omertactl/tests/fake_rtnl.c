@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "fake_nl.h"
 
-#include "../addr.h"
-#include "../rtnl.h"
+#include "lib/addr.h"
+#include "lib/rtnl.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
  * of a peer that were changed. It may do nothing for any but a peer's own, once.
  */
 #include "initiation.h"
-#include "../agent.h"
+#include "agent/agent.h"
 
 #include <sodium.h>
 #include <stdlib.h>

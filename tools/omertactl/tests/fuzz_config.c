@@ -3,7 +3,7 @@
  * Configuration files of a fuzzer: what is refused is refused with a place, and what is
  * taken can be used; "check" takes nothing else. Names are not looked up.
  */
-#include "../config.h"
+#include "lib/config.h"
 
 #include <sodium.h>
 #include <stdio.h>

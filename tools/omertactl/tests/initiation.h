@@ -3,7 +3,7 @@
 #ifndef OM_INITIATION_H
 #define OM_INITIATION_H
 
-#include "../handshake.h"
+#include "agent/handshake.h"
 
 static inline bool read_initiation(struct om_hs *h, const struct om_hs_host *host,
 				   const uint8_t *msg, size_t len,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "plant.h"
 
-#include "../keygen.h"
+#include "lib/keygen.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
  * KEY is the device's public one. Each new key is confirmed by one empty record.
  */
 #include "initiation.h"
-#include "../keygen.h"
+#include "lib/keygen.h"
 
 #include <arpa/inet.h>
 #include <err.h>

@@ -9,7 +9,7 @@
 #include "cookies.h"
 #include "world.h"
 
-#include "../agent_peers.h"
+#include "agent/agent_peers.h"
 
 #include <sodium.h>
 #include <sys/wait.h>

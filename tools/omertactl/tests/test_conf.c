@@ -7,8 +7,8 @@
 
 #include "fake_nl.h"
 #include "toy_kem.h"
-#include "../config.h"
-#include "../sync.h"
+#include "lib/config.h"
+#include "lib/sync.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -523,12 +523,12 @@ static void post_quantum(void)
 		snprintf(text, sizeof(text), "[Peer]\nId = 1\n[Peer]\nId = 2\nPostQuantum = %s\n",
 			 cases[i / 2].value);
 		path = unit_file("conf", text, strlen(text), 0600);
-		toy_kem_missing = i % 2;
+		om_have_kem = !(i % 2);
 		if (om_config_read(path, OM_CONFIG_SECRETS, &c, &err)) {
-			ok = toy_kem_missing && cases[i / 2].kem != OM_KEM_OFF &&
+			ok = !om_have_kem && cases[i / 2].kem != OM_KEM_OFF &&
 			     CONTAINS(err.text, ":5:15: PostQuantum: this omertactl has no ML-KEM-768");
 		} else {
-			ok = (!toy_kem_missing || cases[i / 2].kem == OM_KEM_OFF) &&
+			ok = (om_have_kem || cases[i / 2].kem == OM_KEM_OFF) &&
 			     OM_AT(&c.peer_conf, struct om_peer_conf, 1)->kem == cases[i / 2].kem &&
 			     OM_AT(&c.peer_conf, struct om_peer_conf, 0)->kem == OM_KEM_OFF;
 			om_config_free(&c);
@@ -541,7 +541,7 @@ static void post_quantum(void)
 	run = unit_main("-V", NULL);
 	unit_ok(!CONTAINS(run.out, "ML-KEM"), "conf: a version without it", "%s", run.out);
 	unit_run_free(&run);
-	toy_kem_missing = false;
+	om_have_kem = true;
 	run = unit_main("-V", NULL);
 	unit_ok(CONTAINS(run.out, "(with ML-KEM-768)"), "conf: a version with it", "%s",
 		run.out);

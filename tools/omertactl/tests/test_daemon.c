@@ -4,9 +4,9 @@
 
 #include "fake_nl.h"
 
-#include "../daemon_peers.h"
+#include "agent/daemon_peers.h"
 
-#include "../keygen.h"
+#include "lib/keygen.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "../extack.h"
+#include "lib/extack.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>

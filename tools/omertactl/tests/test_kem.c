@@ -6,6 +6,8 @@
  */
 #include "unit.h"
 
+#include "lib/config.h"
+
 #include "initiation.h"
 
 #include <sodium.h>
@@ -106,7 +108,7 @@ int main(void)
 {
 	if (sodium_init() < 0)
 		return 2;
-	if (!om_kem_have()) {
+	if (!om_have_kem) {
 		uint8_t none[OM_KEM_PUBLIC] = { 0 };
 
 		unit_ok(!om_kem_public(none, none), "kem: none is nothing", "%s", "");

@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "../map.h"
+#include "lib/map.h"
 
 #include <stdlib.h>
 

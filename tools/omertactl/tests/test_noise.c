@@ -6,7 +6,7 @@
  */
 #include "unit.h"
 
-#include "../noise.h"
+#include "agent/noise.h"
 
 #include <sodium.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "unit.h"
 
 #include "fake_nl.h"
-#include "../cmd.h"
-#include "../value.h"
+#include "cmd/cmd.h"
+#include "lib/value.h"
 
 #include <pty.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #include "unit.h"
 
 #include "fake_nl.h"
-#include "../cmd.h"
-#include "../keygen.h"
+#include "cmd/cmd.h"
+#include "lib/keygen.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -5,9 +5,9 @@
  */
 #include "unit.h"
 
-#include "../keygen.h"
-#include "../times.h"
-#include "../times_forget.h"
+#include "lib/keygen.h"
+#include "lib/times.h"
+#include "lib/times_forget.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const uint8_t key_a[OM_NOISE_KEY] = { 1 }, key_b[OM_NOISE_KEY] = { 2 };
+static const uint8_t key_a[OMERTA_KEY_LEN] = { 1 }, key_b[OMERTA_KEY_LEN] = { 2 };
 static struct om_err err;
 
 static struct om_times *open_it(void)
@@ -28,7 +28,7 @@ static struct om_times *open_it(void)
 
 static bool put(struct om_times *t, const uint8_t *key, uint8_t v)
 {
-	struct om_times_item item = { .time = { [OM_HS_TIME - 1] = v } };
+	struct om_times_item item = { .time = { [OM_TIME_LEN - 1] = v } };
 
 	memcpy(item.key, key, sizeof(item.key));
 	return !om_times_put(t, &item, 1, &err);
@@ -36,10 +36,10 @@ static bool put(struct om_times *t, const uint8_t *key, uint8_t v)
 
 static int get(const struct om_times *t, const uint8_t *key)
 {
-	uint8_t time[OM_HS_TIME];
+	uint8_t time[OM_TIME_LEN];
 
 	om_times_get(t, key, time);
-	return time[OM_HS_TIME - 1];
+	return time[OM_TIME_LEN - 1];
 }
 
 static long size(void)
@@ -152,14 +152,14 @@ static void at_once(void)
 
 	for (size_t i = 0; i <= OM_TIMES_ITEMS; i++) {
 		item[i].key[0] = (uint8_t)(100 + i);
-		item[i].time[OM_HS_TIME - 1] = 1;
+		item[i].time[OM_TIME_LEN - 1] = 1;
 	}
 	ok = ok && !om_times_put(t, item, OM_TIMES_ITEMS, &err) &&
 	     om_times_put(t, item, OM_TIMES_ITEMS + 1, &err);
 	before = size();
 	for (size_t i = 0; i < OM_TIMES_ITEMS; i++) {
 		ok = ok && get(t, item[i].key) == 1;
-		item[i].time[OM_HS_TIME - 1] = 2;
+		item[i].time[OM_TIME_LEN - 1] = 2;
 	}
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
@@ -266,7 +266,7 @@ static void forgets(void)
 /* An agent that has the file, in a process of its own. It does what it is asked once. */
 static pid_t have_it(bool lock_only)
 {
-	uint8_t public[OM_NOISE_KEY], wanted[OM_NOISE_KEY];
+	uint8_t public[OMERTA_KEY_LEN], wanted[OMERTA_KEY_LEN];
 	int fd[2], sig;
 	sigset_t set;
 	char c = 0;
@@ -299,8 +299,8 @@ static pid_t have_it(bool lock_only)
 /* The command, with an agent and without */
 static void command(void)
 {
-	uint8_t ours[OM_NOISE_KEY], private[OM_NOISE_KEY], theirs[OM_NOISE_KEY];
-	uint8_t key[OM_NOISE_KEY];
+	uint8_t ours[OMERTA_KEY_LEN], private[OMERTA_KEY_LEN], theirs[OMERTA_KEY_LEN];
+	uint8_t key[OMERTA_KEY_LEN];
 	char base64[OM_BASE64_LEN], text[200], words[300], path[300];
 	struct om_times *t;
 	struct unit_run run;
@@ -352,7 +352,7 @@ static void command(void)
 static double cost(uint32_t keys, int rounds)
 {
 	struct om_times *t = om_times_open(unit_path("scale.times"), &err);
-	uint8_t key[OM_NOISE_KEY] = { 0 }, time[OM_HS_TIME] = { 1 };
+	uint8_t key[OMERTA_KEY_LEN] = { 0 }, time[OM_TIME_LEN] = { 1 };
 	struct timespec from, to;
 
 	for (uint32_t i = 0; i < keys; i++) {

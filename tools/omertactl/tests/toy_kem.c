@@ -8,8 +8,6 @@
 #include <sodium.h>
 #include <string.h>
 
-bool toy_kem_missing;
-
 /* @len bytes of @key and @label */
 static void expand(const uint8_t *key, size_t key_len, uint8_t label, uint8_t *out,
 		   size_t len)
@@ -23,11 +21,6 @@ static void expand(const uint8_t *key, size_t key_len, uint8_t label, uint8_t *o
 	crypto_hash_sha256_update(&state, &label, 1);
 	crypto_hash_sha256_final(&state, seed);
 	crypto_stream_chacha20(out, len, nonce, seed);
-}
-
-bool om_kem_have(void)
-{
-	return !toy_kem_missing;
 }
 
 bool om_kem_public(const uint8_t *seed, uint8_t *public)

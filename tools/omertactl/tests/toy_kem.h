@@ -2,9 +2,8 @@
 #ifndef OM_TOY_KEM_H
 #define OM_TOY_KEM_H
 
-#include "../kem.h"
+#include "agent/kem.h"
 
 /* As if omertactl had been built without */
-extern bool toy_kem_missing;
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "unit.h"
 
-#include "../cmd.h"
+#include "cmd/cmd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef OM_UNIT_H
 #define OM_UNIT_H
 
-#include "../base.h"
+#include "lib/base.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "wire.h"
 
-#include "../nl.h"
+#include "lib/nl.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>

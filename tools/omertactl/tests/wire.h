@@ -3,7 +3,7 @@
 #ifndef OM_WIRE_H
 #define OM_WIRE_H
 
-#include "../base.h"
+#include "lib/base.h"
 
 #include <linux/netlink.h>
 

@@ -7,7 +7,7 @@
 #include "unit.h"
 #include "wire.h"
 
-#include "../nl.h"
+#include "lib/nl.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>

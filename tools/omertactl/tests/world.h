@@ -6,7 +6,7 @@
 #ifndef OM_WORLD_H
 #define OM_WORLD_H
 
-#include "../agent.h"
+#include "agent/agent.h"
 
 #define WORLD_STEP_MS	10
 #define WORLD_KEYS	8

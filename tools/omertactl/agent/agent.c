@@ -1,0 +1,848 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "agent/agent.h"
+
+#include "agent/agent_peers.h"
+#include "lib/keygen.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A key id that was used */
+struct om_agent_used {
+	uint32_t id;
+	uint64_t at;
+	struct om_agent_used *next;	/* the next younger */
+	struct om_map_node node;
+};
+
+void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,
+		   void *ctx)
+{
+	agent->ops = ops;
+	agent->ctx = ctx;
+	om_agent_peers_init(agent);
+	OM_MAP_INIT(&agent->used, struct om_agent_used, node, id);
+	agent->oldest = NULL;
+	agent->youngest = &agent->oldest;
+	memset(agent->latest, 0, sizeof(agent->latest));
+	memset(agent->ahead, 0, sizeof(agent->ahead));
+	memset(agent->trouble, 0, sizeof(agent->trouble));
+	agent->takens = 0;
+}
+
+static void forget_oldest_id(struct om_agent *agent)
+{
+	struct om_agent_used *used = agent->oldest;
+
+	om_map_remove(&agent->used, &used->node);
+	agent->oldest = used->next;
+	if (!agent->oldest)
+		agent->youngest = &agent->oldest;
+	free(used);
+}
+
+void om_agent_free(struct om_agent *agent)
+{
+	om_agent_peers_free(agent);
+	while (agent->oldest)
+		forget_oldest_id(agent);
+	om_map_free(&agent->used);
+	sodium_memzero(agent->taken, sizeof(agent->taken));
+	sodium_memzero(&agent->host, sizeof(agent->host));
+}
+
+/*
+ * At random, and none that was used lately: records under it may be on their way. The
+ * memory has a bound. An id that it lost too early comes again by a chance of 1 in 2^32.
+ */
+static uint32_t new_id(struct om_agent *agent, uint64_t now)
+{
+	struct om_agent_used *used;
+
+	while (agent->oldest && (now - agent->oldest->at >= OM_AGENT_ID_MS ||
+				 agent->used.n >= OM_AGENT_IDS))
+		forget_oldest_id(agent);
+	used = calloc(1, sizeof(*used));
+	if (!used)
+		abort();
+	do
+		used->id = randombytes_random();
+	while (!used->id || om_map_find(&agent->used, &used->id));
+	used->at = now;
+	om_map_add(&agent->used, &used->node);
+	*agent->youngest = used;
+	agent->youngest = &used->next;
+	return used->id;
+}
+
+/* When something is to be done for a peer, UINT64_MAX for never */
+static uint64_t due(const struct om_agent_peer *peer)
+{
+	if (peer->tries)
+		return peer->retry_at < peer->give_up_at ? peer->retry_at :
+							   peer->give_up_at;
+	if (peer->wanted)
+		return peer->hold_until;
+	return peer->better_at ? peer->better_at : UINT64_MAX;
+}
+
+/*
+ * As initiator
+ */
+
+/* Its answer would find nothing that belongs to it. */
+static void drop_sent(struct om_agent *agent, struct om_agent_peer *peer)
+{
+	peer->sent = false;
+	om_agent_peers_sent(agent, peer, false);
+	om_hs_wipe(&peer->begun);
+}
+
+static void stop_trying(struct om_agent *agent, struct om_agent_peer *peer)
+{
+	drop_sent(agent, peer);
+	peer->tries = 0;
+	peer->wanted = false;
+	peer->eager = false;
+	peer->better_at = 0;
+}
+
+/* The next greater one */
+static void increment(uint8_t time[OM_HS_TIME])
+{
+	int i = OM_HS_TIME;
+
+	while (i && !++time[--i])
+		;
+}
+
+/* TAI64 reserves what has the first bit set. */
+static bool is_time(const uint8_t time[OM_HS_TIME])
+{
+	return !(time[0] & 0x80);
+}
+
+/* The last second of TAI64: what comes after it would soon be no time. */
+static bool is_last(const uint8_t time[OM_HS_TIME])
+{
+	static const uint8_t last[8] = { 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+	return memcmp(time, last, sizeof(last)) >= 0;
+}
+
+/* So much later, unless that would be no time */
+static void add_seconds(uint8_t time[OM_HS_TIME], unsigned int seconds)
+{
+	uint8_t sum[OM_HS_TIME];
+	int i = 8;
+
+	memcpy(sum, time, sizeof(sum));
+	for (; seconds && i; seconds >>= 8) {
+		seconds += sum[--i];
+		sum[i] = (uint8_t)seconds;
+	}
+	if (is_time(sum))
+		memcpy(time, sum, sizeof(sum));
+}
+
+/* Have what is remembered of our own times not be passed. */
+static bool remember_own(struct om_agent *agent, const uint8_t time[OM_HS_TIME])
+{
+	struct om_agent_memory own = { .public = NULL };
+
+	if (memcmp(time, agent->ahead, OM_HS_TIME) <= 0)
+		return true;
+	memcpy(own.time, time, sizeof(own.time));
+	add_seconds(own.time, OM_AGENT_AHEAD_S);
+	if (!agent->ops->remember(agent->ctx, &own, 1))
+		return false;
+	memcpy(agent->ahead, own.time, sizeof(agent->ahead));
+	return true;
+}
+
+/*
+ * Greater than any before, whatever the clock does: the other end wants it so. To a peer
+ * that knows a later time of ours it is greater than that too, which changes nothing for
+ * the others.
+ */
+static bool next_time(struct om_agent *agent, struct om_agent_peer *peer,
+		      uint8_t time[OM_HS_TIME])
+{
+	agent->ops->clock(agent->ctx, time);
+	if (memcmp(time, agent->latest, OM_HS_TIME) <= 0) {
+		memcpy(time, agent->latest, OM_HS_TIME);
+		increment(time);
+	}
+	memcpy(agent->latest, time, OM_HS_TIME);
+	if (!remember_own(agent, time))
+		return false;
+	peer->raised = memcmp(time, peer->floor, OM_HS_TIME) <= 0;
+	if (peer->raised) {
+		increment(peer->floor);
+		memcpy(time, peer->floor, OM_HS_TIME);
+	}
+	return is_time(time);
+}
+
+void om_agent_set_kem(struct om_agent_peer *peer, enum om_kem_policy kem)
+{
+	if (peer->kem != kem) {
+		peer->better_tries = 0;
+		peer->refused_at = 0;
+	}
+	peer->kem = kem;
+}
+
+static bool may_use(const struct om_agent_peer *peer, enum om_hs_mode mode)
+{
+	return peer->kem == OM_KEM_ON ||
+	       (peer->kem == OM_KEM_REQUIRED) == (mode == OM_HS_MLKEM);
+}
+
+/*
+ * An end that does not have the other mode, or must not use it, says nothing. Who can do
+ * without tries both: first what was last agreed on, then two tries of each in turns,
+ * since of two one yields.
+ */
+static enum om_hs_mode next_mode(const struct om_agent_peer *peer)
+{
+	bool classic = peer->agreed && peer->mode == OM_HS_CLASSIC;
+
+	if (peer->kem == OM_KEM_ON)
+		return classic == (peer->vain / 2 % 2) ? OM_HS_MLKEM : OM_HS_CLASSIC;
+	return peer->kem == OM_KEM_REQUIRED ? OM_HS_MLKEM : OM_HS_CLASSIC;
+}
+
+bool om_agent_unanswered(const struct om_agent_peer *peer)
+{
+	return peer->tries > (peer->kem == OM_KEM_ON ? 3 : 1);
+}
+
+/* A key is in use: changes of its mode are told if there was a choice. */
+static void see_mode(struct om_agent *agent, struct om_agent_peer *peer,
+		     enum om_hs_mode mode)
+{
+	bool either = peer->kem == OM_KEM_ON;
+
+	if (either && !(peer->agreed && peer->mode == mode))
+		agent->ops->agreed(agent->ctx, peer->id, mode);
+	peer->agreed = either;
+	peer->mode = mode;
+	peer->vain = 0;
+	if (mode == OM_HS_MLKEM)
+		peer->better_tries = 0;
+}
+
+/*
+ * A classic key is in use. What was lost, or an end that was not there yet, may have been
+ * why: a try shows.
+ */
+static void plan_better(struct om_agent_peer *peer, enum om_hs_mode mode, uint64_t now,
+			uint64_t wait)
+{
+	if (peer->kem == OM_KEM_ON && mode == OM_HS_CLASSIC &&
+	    (peer->better_tries < OM_AGENT_BETTER_TRIES || now >= peer->better_from))
+		peer->better_at = now + wait;
+}
+
+/* A cookie may come for the latest message to a peer. */
+static void watch_cookies(struct om_agent *agent, struct om_agent_peer *peer)
+{
+	om_agent_peers_hide_mac1(agent, peer);
+	om_agent_peers_show_mac1(agent, peer);
+}
+
+static void send_initiation(struct om_agent *agent, struct om_agent_peer *peer,
+			    enum om_hs_mode mode, uint64_t now)
+{
+	uint8_t msg[OM_HS_LEN_MAX];
+	size_t len;
+
+	drop_sent(agent, peer);
+	if (!agent->ops->reach(agent->ctx, peer->id) ||
+	    !next_time(agent, peer, peer->sent_time) ||
+	    !agent->ops->epoch(agent->ctx, &peer->sent_epoch))
+		return;
+	peer->sent_id = new_id(agent, now);
+	om_agent_peers_hide_mac1(agent, peer);
+	len = om_hs_initiate(&peer->begun, mode, &agent->host, &peer->hs, peer->sent_time,
+			     peer->sent_id, now, msg);
+	if (len)
+		watch_cookies(agent, peer);
+	peer->sent = len && agent->ops->send_peer(agent->ctx, peer->id, peer->sent_id,
+						  msg, len);
+	peer->counts_until = now + OM_AGENT_CROSS_MS;
+	if (peer->sent)
+		om_agent_peers_sent(agent, peer, true);
+	else
+		drop_sent(agent, peer);
+}
+
+static void begin(struct om_agent *agent, struct om_agent_peer *peer,
+		  enum om_hs_mode mode, uint64_t now)
+{
+	peer->retry_at = now + OM_AGENT_RETRY_MS +
+			 randombytes_uniform(OM_AGENT_JITTER_MS);
+	peer->cookie_again = false;
+	peer->time_again = false;
+	send_initiation(agent, peer, mode, now);
+}
+
+/* The same try with another message. @done: whether it was begun anew for this before */
+static void again(struct om_agent *agent, struct om_agent_peer *peer, bool *done,
+		  uint64_t now)
+{
+	if (*done)
+		return;
+	*done = true;
+	send_initiation(agent, peer, peer->begun.mode, now);
+	/* A try for ML-KEM alone is over without its initiation. */
+	if (!peer->sent)
+		peer->better_at = 0;
+}
+
+static void tell_trouble(struct om_agent *agent, struct om_agent_peer *peer,
+			 enum om_agent_trouble trouble, enum om_hs_mode mode, uint64_t now)
+{
+	if (peer->told[trouble] || now < peer->works_until)
+		return;
+	peer->told[trouble] = true;
+	agent->ops->trouble(agent->ctx, peer->id, trouble, mode);
+}
+
+/* A key is in use. */
+static void forget_trouble(struct om_agent_peer *peer, uint64_t now)
+{
+	peer->works_until = now + OM_AGENT_OPEN_S * 1000;
+	memset(peer->told, 0, sizeof(peer->told));
+	peer->unused = 0;
+	peer->unopened = false;
+}
+
+static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
+		     uint64_t now)
+{
+	if (peer->unopened && peer->vain >= OM_AGENT_FAILED)
+		tell_trouble(agent, peer, OM_AGENT_UNOPENED, peer->begun.mode, now);
+	peer->better_at = 0;
+	peer->tries++;
+	peer->vain++;
+	if (om_agent_unanswered(peer))
+		agent->ops->unanswered(agent->ctx, peer);
+	begin(agent, peer, next_mode(peer), now);
+}
+
+/* A try for ML-KEM, or an initiation that yielded, ends here if its answer is late. */
+static void try_better(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
+{
+	if (!peer->sent && peer->kem == OM_KEM_ON) {
+		peer->better_tries++;
+		peer->better_from = now + OM_AGENT_BETTER_EACH_MS;
+		begin(agent, peer, OM_HS_MLKEM, now);
+	} else {
+		drop_sent(agent, peer);
+	}
+	peer->better_at = peer->sent ? peer->retry_at : 0;
+}
+
+/*
+ * The other end knows us by now, or may, or the device is up: a first try once more, unless
+ * one was for traffic.
+ */
+static void begin_again(struct om_agent_peer *peer, uint64_t at)
+{
+	if (!peer->eager)
+		return;
+	peer->eager = false;
+	peer->tries = 0;
+	peer->wanted = true;
+	peer->hold_until = at;
+}
+
+/* A key is wanted: it is begun in the peer's turn, unless it is the other end's. */
+static void want(struct om_agent_peer *peer, uint64_t now)
+{
+	peer->give_up_at = now + OM_AGENT_GIVE_UP_MS;
+	begin_again(peer, now);
+	peer->wanted = !peer->tries;
+	/* Nothing is waited for: the device was down, or had no route. */
+	if (peer->tries && !peer->sent)
+		peer->retry_at = now;
+}
+
+/* The device may be down, and the peer not there. */
+static void want_early(struct om_agent_peer *peer, uint64_t now)
+{
+	if (peer->tries || peer->wanted)
+		return;
+	want(peer, now);
+	peer->eager = true;
+}
+
+/* Keys, offers and tries from before do not count any more. */
+static void want_anew(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
+{
+	if (peer->eager)
+		return;
+	stop_trying(agent, peer);
+	memset(peer->offered, 0, sizeof(peer->offered));
+	forget_trouble(peer, now);
+	peer->works_until = 0;
+	peer->hold_until = now;
+	want(peer, now);
+	peer->eager = true;
+}
+
+static bool install(struct om_agent *agent, const struct om_agent_peer *peer,
+		    uint32_t local_id, bool initiator, int64_t epoch,
+		    struct om_hs_keys *keys)
+{
+	struct om_agent_key key = {
+		.peer_id = peer->id,
+		.local_id = local_id,
+		.initiator = initiator,
+		.epoch = epoch,
+		.soft_s = initiator ? OM_AGENT_SOFT_S -
+				randombytes_uniform(OM_AGENT_SOFT_JITTER_S) :
+			  OM_AGENT_LATE_S,
+		.keys = *keys,
+	};
+	bool ok = agent->ops->install(agent->ctx, &key);
+
+	sodium_memzero(&key, sizeof(key));
+	sodium_memzero(keys, sizeof(*keys));
+	return ok;
+}
+
+static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
+			  uint64_t now, const uint8_t *msg, size_t len)
+{
+	enum om_hs_mode mode = peer->begun.mode;
+	struct om_hs_keys keys;
+
+	/* What may be used can have changed since then. */
+	if (!may_use(peer, mode))
+		return;
+	if (!om_hs_read_response(&peer->begun, &peer->hs, msg, len, &keys)) {
+		agent->trouble[OM_AGENT_UNOPENED]++;
+		peer->unopened = true;
+		/* No better answer comes: the other end's initiation may be newer. */
+		peer->counts_until = now;
+		return;
+	}
+	/* If the kernel does not take it, the tries go on. */
+	drop_sent(agent, peer);
+	peer->better_at = 0;
+	peer->vain = 0;
+	peer->last = false;
+	if (!install(agent, peer, peer->sent_id, true, peer->sent_epoch, &keys))
+		return;
+	stop_trying(agent, peer);
+	forget_trouble(peer, now);
+	see_mode(agent, peer, mode);
+	plan_better(peer, mode, now, OM_AGENT_HOLD_MS);
+}
+
+static void tell_time(struct om_agent *agent, struct om_agent_peer *peer,
+		      enum om_agent_time news, uint64_t now)
+{
+	uint64_t *told = &peer->time_told[news];
+
+	if (*told && now - *told < OM_AGENT_TELL_MS)
+		return;
+	*told = now;
+	agent->ops->times(agent->ctx, peer->id, news);
+}
+
+/*
+ * The peer knows a later time of ours: ours towards it go on from there. A time that is
+ * the initiation's own says that it was taken, by us or as a copy: the answer may be on
+ * its way.
+ */
+static void take_time(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now,
+		      const uint8_t *msg, size_t len)
+{
+	uint8_t time[OM_HS_TIME];
+
+	if (!may_use(peer, peer->begun.mode) ||
+	    !om_hs_read_time(&peer->begun, &peer->hs, msg, len, time) ||
+	    memcmp(time, peer->sent_time, OM_HS_TIME) <= 0)
+		return;
+	if (is_last(time)) {
+		if (!peer->last)
+			tell_time(agent, peer, OM_AGENT_TIME_LAST, now);
+		peer->last = true;
+		return;
+	}
+	if (!peer->raised)
+		tell_time(agent, peer, OM_AGENT_TIME_RAISED, now);
+	peer->raised = true;
+	if (memcmp(time, peer->floor, OM_HS_TIME) > 0)
+		memcpy(peer->floor, time, OM_HS_TIME);
+	again(agent, peer, &peer->time_again, now);
+}
+
+/*
+ * As responder
+ */
+
+static void forget_offer(struct om_agent *agent, struct om_agent_peer *peer)
+{
+	if (peer->offered[0].local_id)
+		agent->ops->forget(agent->ctx, peer->id, peer->offered[0].local_id);
+	for (int i = 1; i < OM_AGENT_OFFERED; i++)
+		peer->offered[i - 1] = peer->offered[i];
+	peer->offered[OM_AGENT_OFFERED - 1].local_id = 0;
+}
+
+static bool is_greater(const struct om_agent *agent, const struct om_agent_peer *peer)
+{
+	return memcmp(agent->host.pair.public, peer->hs.public, OM_NOISE_KEY) > 0;
+}
+
+/*
+ * True if both ends began and our initiation counts. It counts until its answer is late,
+ * because it may be lost. Every second try yields, because ours may go to where the other
+ * end was before. A try for ML-KEM counts as a first one.
+ */
+static bool ours_counts(const struct om_agent *agent,
+			const struct om_agent_peer *peer, uint64_t now)
+{
+	return peer->sent && now < peer->counts_until && (!peer->tries || peer->tries % 2) &&
+	       is_greater(agent, peer);
+}
+
+/*
+ * Stop our tries, since the other end's initiation is answered. If our key is the greater,
+ * the other end may have answered our initiation already and dropped its own: ours stays
+ * open until its retry would have been due.
+ */
+static void yield(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
+{
+	if (!peer->sent || !is_greater(agent, peer)) {
+		stop_trying(agent, peer);
+		return;
+	}
+	peer->tries = 0;
+	peer->wanted = false;
+	peer->eager = false;
+	peer->better_at = peer->retry_at;
+	peer->counts_until = now;
+}
+
+static void answer(struct om_agent *agent, struct om_agent_peer *peer,
+		   struct om_hs *h, const struct om_hs_offer *offer,
+		   uint64_t now, const struct om_agent_source *from)
+{
+	uint32_t id = new_id(agent, now);
+	enum om_hs_mode mode = h->mode;
+	uint8_t msg[OM_HS_LEN_MAX];
+	struct om_hs_keys keys;
+	int64_t epoch;
+	size_t len;
+
+	if (!agent->ops->epoch(agent->ctx, &epoch))
+		return;
+	om_agent_peers_hide_mac1(agent, peer);
+	len = om_hs_respond(h, &peer->hs, offer, id, now, msg, &keys);
+	if (!len)
+		return;
+	watch_cookies(agent, peer);
+	/* Before the other end can use it */
+	if (!install(agent, peer, id, false, epoch, &keys))
+		return;
+	yield(agent, peer, now);
+	peer->hold_until = now + OM_AGENT_HOLD_MS;
+	forget_offer(agent, peer);
+	if (++peer->unused > OM_AGENT_FAILED) {
+		agent->trouble[OM_AGENT_UNUSED]++;
+		tell_trouble(agent, peer, OM_AGENT_UNUSED, mode, now);
+	}
+	peer->offered[OM_AGENT_OFFERED - 1] = (struct om_agent_offer){ id, mode };
+	agent->ops->send_source(agent->ctx, from, msg, len);
+}
+
+/* A peer that may use either mode tries the better one again for ever, once an hour. */
+static void refuse(struct om_agent *agent, struct om_agent_peer *peer,
+		   enum om_hs_mode mode, uint64_t now)
+{
+	if (!peer->refused_at || now - peer->refused_at > 2ULL * OM_AGENT_BETTER_EACH_MS)
+		agent->ops->trouble(agent->ctx, peer->id, OM_AGENT_REFUSED, mode);
+	agent->trouble[OM_AGENT_REFUSED]++;
+	peer->refused_at = now;
+}
+
+/* A replay, or a peer whose clock was ahead. It is told the time that it has to pass. */
+static void answer_old(struct om_agent *agent, struct om_agent_peer *peer,
+		       struct om_hs *h, const struct om_hs_offer *offer,
+		       uint64_t now, const struct om_agent_source *from)
+{
+	uint8_t msg[OM_HS_LEN_MAX];
+	size_t len;
+
+	agent->trouble[OM_AGENT_OLD]++;
+	tell_trouble(agent, peer, OM_AGENT_OLD, h->mode, now);
+	if (now < peer->time_from || !may_use(peer, h->mode))
+		return;
+	peer->time_from = now + OM_AGENT_GAP_MS;
+	len = om_hs_answer_time(h, &peer->hs, offer, peer->latest, now, msg);
+	if (len)
+		agent->ops->send_source(agent->ctx, from, msg, len);
+}
+
+/* True: @t is to be answered, once its time is remembered. */
+static bool take_initiation(struct om_agent *agent, uint64_t now, struct om_agent_taken *t,
+			    const uint8_t *msg, size_t len)
+{
+	struct om_agent_peer *peer;
+	uint8_t public[OM_NOISE_KEY];
+
+	if (!om_hs_read_initiator(&t->h, &agent->host, msg, len, public))
+		return false;
+	peer = om_agent_find_public(agent, public);
+	if (!peer) {
+		agent->ops->unknown(agent->ctx);
+		return false;
+	}
+	if (!om_hs_read_offer(&t->h, msg, len, &t->offer) || is_last(t->offer.time))
+		return false;
+	if (memcmp(t->offer.time, peer->latest, OM_HS_TIME) <= 0) {
+		answer_old(agent, peer, &t->h, &t->offer, now, &t->from);
+		return false;
+	}
+	/*
+	 * No more than the gap allows of disk, keys and key ids for one peer. The dropped
+	 * time is not remembered: the message may come again and is taken then, which is
+	 * harmless, as it never was before.
+	 */
+	if (now < peer->take_from)
+		return false;
+	peer->take_from = now + OM_AGENT_GAP_MS;
+	memcpy(peer->latest, t->offer.time, OM_HS_TIME);
+	return true;
+}
+
+static void on_initiation(struct om_agent *agent, uint64_t now,
+			  const struct om_agent_source *from, const uint8_t *msg,
+			  size_t len)
+{
+	struct om_agent_taken *t = &agent->taken[agent->takens];
+
+	t->from = *from;
+	if (take_initiation(agent, now, t, msg, len))
+		agent->takens++;
+	else
+		om_hs_wipe(&t->h);
+	if (agent->takens == OM_AGENT_MOMENT)
+		om_agent_settle(agent, now);
+}
+
+/*
+ * Times of initiations that were taken: others could be played again to who comes after us.
+ * Our own time is written with the others if it is due soon, so that nobody waits twice.
+ */
+static bool remember_taken(struct om_agent *agent)
+{
+	struct om_agent_memory m[OM_AGENT_MOMENT + 1] = { 0 }, *own;
+	uint8_t time[OM_HS_TIME];
+	size_t n = agent->takens;
+
+	for (size_t i = 0; i < n; i++) {
+		m[i].public = agent->taken[i].offer.public;
+		memcpy(m[i].time, agent->taken[i].offer.time, OM_HS_TIME);
+	}
+	own = &m[n];
+	agent->ops->clock(agent->ctx, time);
+	if (memcmp(time, agent->latest, OM_HS_TIME) < 0)
+		memcpy(time, agent->latest, OM_HS_TIME);
+	memcpy(own->time, time, OM_HS_TIME);
+	add_seconds(time, OM_AGENT_NEAR_S);
+	if (memcmp(time, agent->ahead, OM_HS_TIME) > 0) {
+		add_seconds(own->time, OM_AGENT_AHEAD_S);
+		n++;
+	}
+	if (!agent->ops->remember(agent->ctx, m, n))
+		return false;
+	if (memcmp(own->time, agent->ahead, OM_HS_TIME) > 0)
+		memcpy(agent->ahead, own->time, OM_HS_TIME);
+	return true;
+}
+
+void om_agent_settle(struct om_agent *agent, uint64_t now)
+{
+	struct om_agent_taken *end = &agent->taken[agent->takens];
+	struct om_agent_peer *peer;
+	bool ok = agent->takens && remember_taken(agent);
+
+	for (struct om_agent_taken *t = agent->taken; t != end; t++) {
+		peer = ok ? om_agent_find_public(agent, t->offer.public) : NULL;
+		if (peer && !may_use(peer, t->h.mode)) {
+			refuse(agent, peer, t->h.mode, now);
+		} else if (peer && !ours_counts(agent, peer, now)) {
+			answer(agent, peer, &t->h, &t->offer, now, &t->from);
+		} else if (peer) {
+			/* Unless ours is answered, which was sent before */
+			begin_again(peer, now + OM_AGENT_AGAIN_MS);
+			if (peer->tries && peer->retry_at > peer->counts_until)
+				peer->retry_at = peer->counts_until;
+		}
+		om_hs_wipe(&t->h);
+		if (peer)
+			om_agent_peers_due(agent, peer, due(peer));
+	}
+	agent->takens = 0;
+}
+
+/*
+ * A cookie for our initiation: the other end's kernel is busy, and takes the next one,
+ * which comes at once. A cookie for a response is of use later.
+ */
+static void on_cookie(struct om_agent *agent, uint64_t now, const uint8_t *msg,
+		      size_t len)
+{
+	struct om_agent_peer *peer = NULL;
+
+	do
+		peer = om_agent_peers_find_mac1(agent, msg + 4, peer);
+	while (peer && !om_hs_take_cookie(&peer->hs, now, msg, len));
+	if (!peer)
+		return;
+	om_agent_peers_hide_mac1(agent, peer);
+	if (!peer->sent)
+		return;
+	again(agent, peer, &peer->cookie_again, now);
+	om_agent_peers_due(agent, peer, due(peer));
+}
+
+/* To the initiation whose id is in clear: a response, or a time message */
+static void on_answer(struct om_agent *agent, uint64_t now, const uint8_t *msg,
+		      size_t len)
+{
+	struct om_agent_peer *peer =
+		om_agent_peers_find_sent(agent, om_hs_response_id(msg));
+
+	if (!peer)
+		return;
+	if (msg[3] == OM_HS_RESPONSE)
+		take_response(agent, peer, now, msg, len);
+	else
+		take_time(agent, peer, now, msg, len);
+	om_agent_peers_due(agent, peer, due(peer));
+}
+
+void om_agent_receive(struct om_agent *agent, uint64_t now,
+		      const struct om_agent_source *from, const uint8_t *msg,
+		      size_t len)
+{
+	if (!om_hs_length(msg, len))
+		return;
+	if (msg[3] == OM_HS_COOKIE)
+		on_cookie(agent, now, msg, len);
+	/* The kernel looks at mac1 already, an older one does not. */
+	else if (!om_hs_check(&agent->host, msg, len))
+		return;
+	else if (msg[3] == OM_HS_INITIATION)
+		on_initiation(agent, now, from, msg, len);
+	else
+		on_answer(agent, now, msg, len);
+}
+
+void om_agent_set_own_time(struct om_agent *agent, const uint8_t time[OM_HS_TIME])
+{
+	if (!memcmp(agent->ahead, time, OM_HS_TIME))
+		return;
+	memcpy(agent->ahead, time, OM_HS_TIME);
+	memcpy(agent->latest, time, OM_HS_TIME);
+}
+
+void om_agent_set_time(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now,
+		       const uint8_t time[OM_HS_TIME])
+{
+	memcpy(peer->latest, time, OM_HS_TIME);
+	/* Older agents took it. Nothing comes after it, so only a user can help. */
+	if (is_last(time))
+		tell_time(agent, peer, OM_AGENT_TIME_SPENT, now);
+}
+
+void om_agent_forget_time(struct om_agent_peer *peer)
+{
+	memset(peer->latest, 0, sizeof(peer->latest));
+	peer->time_told[OM_AGENT_TIME_SPENT] = 0;
+}
+
+/*
+ * What happens by itself
+ */
+
+void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
+		   enum om_agent_event event, uint32_t local_id)
+{
+	struct om_agent_peer *peer = om_agent_find(agent, peer_id);
+	struct om_agent_offer *offer = NULL;
+
+	if (!peer)
+		return;
+	for (int i = 0; i < OM_AGENT_OFFERED && local_id; i++)
+		if (peer->offered[i].local_id == local_id)
+			offer = &peer->offered[i];
+	if (event == OM_AGENT_KEY_CONFIRMED)
+		forget_trouble(peer, now);
+	if (event == OM_AGENT_ANEW || event == OM_AGENT_EARLY) {
+		if (event == OM_AGENT_ANEW)
+			want_anew(agent, peer, now);
+		else
+			want_early(peer, now);
+		om_agent_peers_due(agent, peer, due(peer));
+		return;
+	}
+	if (event == OM_AGENT_KEY_CONFIRMED && offer) {
+		offer->local_id = 0;
+		/* An older one may be confirmed late, and seals nothing then. */
+		if (offer == &peer->offered[OM_AGENT_OFFERED - 1])
+			peer->wanted = false;
+		/* Our initiation that yielded is not needed any more. */
+		if (!peer->tries && peer->sent) {
+			drop_sent(agent, peer);
+			peer->better_at = 0;
+		}
+		see_mode(agent, peer, offer->mode);
+		if (offer == &peer->offered[OM_AGENT_OFFERED - 1] && !peer->tries)
+			plan_better(peer, offer->mode, now, OM_AGENT_BETTER_MS +
+				    randombytes_uniform(OM_AGENT_BETTER_JITTER_MS));
+	} else if (event != OM_AGENT_KEY_CONFIRMED && !(event == OM_AGENT_KEY_SOFT && offer)) {
+		/* An offer that grows old was never used. */
+		want(peer, now);
+	}
+	om_agent_peers_due(agent, peer, due(peer));
+}
+
+static void run_peer(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
+{
+	if (peer->tries && now >= peer->give_up_at) {
+		stop_trying(agent, peer);
+		peer->vain = 0;
+	} else if (peer->tries && now >= peer->retry_at) {
+		initiate(agent, peer, now);
+	} else if (peer->wanted && now >= peer->hold_until) {
+		peer->wanted = false;
+		peer->give_up_at = now + OM_AGENT_GIVE_UP_MS;
+		initiate(agent, peer, now);
+	} else if (peer->better_at && now >= peer->better_at) {
+		try_better(agent, peer, now);
+	}
+}
+
+/* Each step for a peer makes it due later than now. */
+uint64_t om_agent_run(struct om_agent *agent, uint64_t now)
+{
+	struct om_agent_peer *peer;
+
+	for (int i = 0; (peer = om_agent_peers_first(agent)) && peer->due <= now; i++) {
+		if (i == OM_AGENT_TURN)
+			return now;
+		run_peer(agent, peer, now);
+		om_agent_peers_due(agent, peer, due(peer));
+	}
+	return peer ? peer->due : UINT64_MAX;
+}

@@ -1,0 +1,649 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "agent/daemon.h"
+
+#include "agent/agent.h"
+#include "agent/daemon_peers.h"
+#include "lib/keygen.h"
+#include "agent/notify.h"
+#include "lib/quote.h"
+#include "agent/sandbox.h"
+#include "lib/sync.h"
+#include "lib/times.h"
+#include "lib/times_forget.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Peers of the kernel are looked for no sooner than this after the last time */
+#define ADOPT_MS	1000
+/* and so many times what that took. */
+#define ADOPT_SHARE	50
+
+/* It goes on in suspend, as the keys' ages do. */
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/*
+ * What the agent wants done
+ */
+
+/* Trouble may come as often as strangers like: the same is told once in a while. */
+static void note(struct om_daemon *d)
+{
+	uint64_t now = now_ms();
+
+	if (!d->err.text[0])
+		return;
+	if (!strcmp(d->told, d->err.text) && now - d->told_at < 60000)
+		return;
+	snprintf(d->told, sizeof(d->told), "%s", d->err.text);
+	d->told_at = now;
+	om_complain(d->err.text);
+}
+
+static bool send_to(struct om_daemon *d, struct om_control *c, const uint8_t *msg,
+		    size_t len)
+{
+	int rc;
+
+	c->has |= OM_BIT(OMERTA_A_CONTROL_ENDPOINT_ADDR) |
+		  OM_BIT(OMERTA_A_CONTROL_ENDPOINT_PORT) |
+		  OM_BIT(OMERTA_A_CONTROL_DATA);
+	if (c->endpoint_scope)
+		c->has |= OM_BIT(OMERTA_A_CONTROL_ENDPOINT_SCOPE);
+	c->data.len = (uint16_t)len;
+	memcpy(c->data.b, msg, len);
+	rc = om_nl_control_send(d->control, c, &d->err);
+	if (rc)
+		note(d);
+	return !rc;
+}
+
+static bool reach(void *ctx, uint32_t peer_id)
+{
+	struct om_daemon *d = ctx;
+	struct om_peer peer;
+
+	if (!om_peers_get(d, peer_id, &peer) || !peer.endpoint_addr.len)
+		return false;
+	d->reached.id = peer_id;
+	d->reached.addr = peer.endpoint_addr;
+	d->reached.port = peer.endpoint_port;
+	d->reached.scope = peer.endpoint_scope;
+	return true;
+}
+
+/* The kernel lets answers in by the id, which the message has sealed. */
+static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
+		      const uint8_t *msg, size_t len)
+{
+	struct om_daemon *d = ctx;
+	struct om_control c = {
+		.has = OM_BIT(OMERTA_A_CONTROL_LOCAL_ID),
+		.local_id = local_id,
+		.endpoint_addr = d->reached.addr,
+		.endpoint_port = d->reached.port,
+		.endpoint_scope = d->reached.scope,
+	};
+
+	if (d->reached.id != peer_id)
+		return false;
+	return send_to(d, &c, msg, len);
+}
+
+static void send_source(void *ctx, const struct om_agent_source *to,
+			const uint8_t *msg, size_t len)
+{
+	struct om_control c = {
+		.has = OM_BIT(OMERTA_A_CONTROL_LOCAL_ADDR),
+		.endpoint_port = to->port,
+		.endpoint_scope = to->scope,
+		.endpoint_addr.len = to->len,
+		.local_addr.len = to->len,
+	};
+
+	memcpy(c.endpoint_addr.b, to->addr, to->len);
+	memcpy(c.local_addr.b, to->local, to->len);
+	send_to(ctx, &c, msg, len);
+}
+
+static bool install(void *ctx, const struct om_agent_key *key)
+{
+	struct om_daemon *d = ctx;
+
+	if (om_peers_install(d, key))
+		return true;
+	note(d);
+	return false;
+}
+
+static bool epoch(void *ctx, int64_t *epoch)
+{
+	struct om_daemon *d = ctx;
+	struct om_device ref, dev;
+
+	om_device_ref(&ref, d->ifname);
+	if (om_nl_get(d->nl, OMERTA_CMD_DEVICE_GET, &om_device_object, &ref, &dev,
+		      &d->err)) {
+		note(d);
+		return false;
+	}
+	/* An older module has none. */
+	*epoch = -1;
+	if (dev.has & OM_BIT(OMERTA_A_DEVICE_EPOCH))
+		*epoch = dev.epoch;
+	return true;
+}
+
+static void forget(void *ctx, uint32_t peer_id, uint32_t local_id)
+{
+	om_peers_forget_key(ctx, peer_id, local_id);
+}
+
+/* TAI64N, but for the leap seconds, and too coarse to tell clocks by it */
+static void put_clock(void *ctx, uint8_t time[OM_HS_TIME])
+{
+	struct timespec ts;
+	uint64_t s;
+	uint32_t ns;
+
+	(void)ctx;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	s = 0x4000000000000000ULL + 10 + (uint64_t)ts.tv_sec;
+	ns = (uint32_t)ts.tv_nsec & ~0xffffffU;
+	for (int i = 7; i >= 0; i--, s >>= 8)
+		time[i] = (uint8_t)s;
+	for (int i = 11; i >= 8; i--, ns >>= 8)
+		time[i] = (uint8_t)ns;
+}
+
+static bool remember(void *ctx, const struct om_agent_memory *m, size_t n)
+{
+	struct om_times_item item[OM_AGENT_MOMENT + 1];
+	struct om_daemon *d = ctx;
+
+	for (size_t i = 0; i < n; i++) {
+		if (m[i].public)
+			om_times_key(d->agent->host.pair.public, m[i].public, item[i].key);
+		else
+			memcpy(item[i].key, d->agent->host.pair.public, sizeof(item[i].key));
+		memcpy(item[i].time, m[i].time, sizeof(item[i].time));
+	}
+	if (!om_times_put(d->times, item, n, &d->err))
+		return true;
+	note(d);
+	return false;
+}
+
+/* It may be new in the kernel. */
+static void unknown(void *ctx)
+{
+	struct om_daemon *d = ctx;
+
+	d->adopt = true;
+}
+
+static void trouble(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
+		    enum om_hs_mode mode)
+{
+	struct om_daemon *d = ctx;
+	struct om_err err;
+	struct om_peer peer;
+	bool named = om_peers_get(d, peer_id, &peer) && *peer.name;
+
+	switch (trouble) {
+	case OM_AGENT_UNOPENED:
+		om_err(&err, OM_OK,
+		       "its responses do not open: give both hosts the same PresharedKey, or none; unless somebody on the path forges them");
+		break;
+	case OM_AGENT_UNUSED:
+		om_err(&err, OM_OK,
+		       "it begins again and again, and uses no key of ours: give both hosts the same PresharedKey, or none; unless our responses get lost");
+		break;
+	case OM_AGENT_OLD:
+		om_err(&err, OM_OK,
+		       "it began with a time that is not newer than its last: if no key follows, omertactl times forget %s peer %" PRIu32 "; unless somebody repeats what it once sent",
+		       d->ifname, peer_id);
+		break;
+	default:
+		om_err(&err, OM_OK,
+		       mode == OM_HS_MLKEM ?
+		       "it wants keys with ML-KEM-768, which PostQuantum rules out here" :
+		       "it wants keys without ML-KEM-768, which PostQuantum requires here");
+	}
+	om_err_prefix(&err, "%s: peer %" PRIu32 "%s%s", d->ifname, peer_id, named ? " " : "",
+		      named ? OM_QUOTE(peer.name) : "");
+	om_complain(err.text);
+}
+
+static void agreed(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
+{
+	struct om_err err;
+
+	(void)ctx;
+	om_err(&err, OM_OK, "keys with peer %" PRIu32 " are agreed on with%s ML-KEM-768",
+	       peer_id, mode == OM_HS_MLKEM ? "" : "out");
+	om_complain(err.text);
+}
+
+static void tell_times(void *ctx, uint32_t peer_id, enum om_agent_time news)
+{
+	struct om_daemon *d = ctx;
+	struct om_err err;
+
+	switch (news) {
+	case OM_AGENT_TIME_RAISED:
+		om_err(&err, OM_OK,
+		       "peer %" PRIu32 " knows a later time of this host than its clock has: handshakes with this peer go on from there",
+		       peer_id);
+		break;
+	case OM_AGENT_TIME_LAST:
+		om_err(&err, OM_OK,
+		       "peer %" PRIu32 " knows a time of this host than which none is later: it gives that up by omertactl times forget, on its host",
+		       peer_id);
+		break;
+	default:
+		om_err(&err, OM_OK,
+		       "peer %" PRIu32 " once sent the last time that there is, and can begin no handshake before omertactl times forget %s peer %" PRIu32,
+		       peer_id, d->ifname, peer_id);
+	}
+	om_complain(err.text);
+}
+
+static void unanswered(void *ctx, struct om_agent_peer *peer)
+{
+	om_peers_ask(ctx, peer, now_ms());
+}
+
+_Static_assert(OM_AGENT_MOMENT + 1 <= OM_TIMES_ITEMS, "what is remembered at once");
+
+static const struct om_agent_ops ops = {
+	.reach = reach,
+	.send_peer = send_peer,
+	.send_source = send_source,
+	.install = install,
+	.forget = forget,
+	.epoch = epoch,
+	.clock = put_clock,
+	.remember = remember,
+	.unknown = unknown,
+	.trouble = trouble,
+	.agreed = agreed,
+	.times = tell_times,
+	.unanswered = unanswered,
+};
+
+/*
+ * What comes in
+ */
+
+static void on_control(const struct om_control *c, void *arg)
+{
+	struct om_daemon *d = arg;
+	struct om_agent_source from;
+
+	if (!c->endpoint_addr.len || c->local_addr.len != c->endpoint_addr.len)
+		return;
+	memset(&from, 0, sizeof(from));
+	from.port = c->endpoint_port;
+	from.scope = c->endpoint_scope;
+	from.len = c->endpoint_addr.len;
+	memcpy(from.addr, c->endpoint_addr.b, from.len);
+	memcpy(from.local, c->local_addr.b, from.len);
+	om_agent_receive(d->agent, now_ms(), &from, c->data.b, c->data.len);
+}
+
+static void on_key(struct om_daemon *d, uint8_t cmd, const struct om_key *key)
+{
+	enum om_agent_event event = OM_AGENT_KEY_NEEDED;
+	bool idle = (key->has & OM_BIT(OMERTA_A_KEY_LIMIT)) &&
+		    (key->limit == OMERTA_KEY_LIMIT_TIME ||
+		     key->limit == OMERTA_KEY_LIMIT_SUSPEND);
+
+	if (cmd == OMERTA_CMD_KEY_CONFIRMED_NTF)
+		om_peers_key_used(d, key->peer_id, key->local_id);
+	if (cmd == OMERTA_CMD_KEY_SOFT_NTF)
+		event = OM_AGENT_KEY_SOFT;
+	else if (cmd == OMERTA_CMD_KEY_DEAD_NTF &&
+		 (key->has & OM_BIT(OMERTA_A_KEY_LIMIT)) &&
+		 key->limit == OMERTA_KEY_LIMIT_IDENTITY)
+		event = OM_AGENT_ANEW;
+	else if (cmd == OMERTA_CMD_KEY_CONFIRMED_NTF)
+		event = OM_AGENT_KEY_CONFIRMED;
+	else if (cmd != OMERTA_CMD_KEY_NEEDED_NTF && idle)
+		return;		/* It was in vain; traffic will ask again. */
+	if (!om_agent_find(d->agent, key->peer_id))
+		om_peers_look(d, key->peer_id, event != OM_AGENT_KEY_CONFIRMED);
+	om_agent_tell(d->agent, now_ms(), key->peer_id, event, key->local_id);
+}
+
+static int on_event(const struct om_event *ev, void *arg)
+{
+	const struct om_device *dev = ev->data;
+	const struct om_peer *peer = ev->data;
+	const struct om_key *key = ev->data;
+	struct om_daemon *d = arg;
+
+	if (ev->obj == &om_key_object && !strcmp(key->ifname, d->ifname))
+		on_key(d, ev->cmd, key);
+	if (ev->cmd == OMERTA_CMD_PEER_SILENT_NTF &&
+	    !strcmp(peer->ifname, d->ifname))
+		om_agent_tell(d->agent, now_ms(), peer->id, OM_AGENT_SILENT, 0);
+	if (ev->cmd == OMERTA_CMD_DEVICE_GONE_NTF &&
+	    !strcmp(dev->ifname, d->ifname)) {
+		om_complain("the device is gone");
+		d->end = true;
+	}
+	return OM_OK;
+}
+
+static int read_events(struct om_daemon *d, struct om_err *err)
+{
+	bool lost;
+	int rc = om_nl_events_read(d->events, on_event, d, &lost, err);
+
+	d->lost |= lost;
+	d->adopt |= lost;
+	return rc;
+}
+
+static void reload(struct om_daemon *d)
+{
+	om_notify("RELOADING=1");
+	if (om_peers_reload(d))
+		note(d);
+	om_notify("READY=1");
+}
+
+static void rekey(struct om_daemon *d)
+{
+	for (const struct om_agent_peer *p = d->agent->first; p; p = p->next)
+		om_agent_tell(d->agent, now_ms(), p->id, OM_AGENT_KEY_SOFT, 0);
+}
+
+static void forget_time(struct om_daemon *d)
+{
+	if (om_peers_forget_time(d))
+		note(d);
+}
+
+static int read_signal(struct om_daemon *d, struct om_err *err)
+{
+	struct signalfd_siginfo info;
+
+	if (read(d->signals, &info, sizeof(info)) != sizeof(info))
+		return errno == EAGAIN ? OM_OK : om_err_sys(err, errno, "signals");
+	if (info.ssi_signo == SIGHUP)
+		reload(d);
+	else if (info.ssi_signo == SIGUSR1)
+		rekey(d);
+	else if (info.ssi_signo == OM_TIMES_SIGNAL)
+		forget_time(d);
+	else
+		d->end = true;
+	return OM_OK;
+}
+
+/*
+ * The loop
+ */
+
+#define SHOW_MS		10000
+
+/* Tell "systemctl status" the sums. Returns when they are to be looked at again. */
+static uint64_t show_trouble(struct om_daemon *d)
+{
+	const uint64_t *n = d->agent->trouble;
+	char text[200];
+
+	if (!memcmp(d->shown, n, sizeof(d->shown)))
+		return UINT64_MAX;
+	if (now_ms() < d->show_at)
+		return d->show_at;
+	d->show_at = now_ms() + SHOW_MS;
+	memcpy(d->shown, n, sizeof(d->shown));
+	snprintf(text, sizeof(text),
+		 "STATUS=in vain: %" PRIu64 " responses that do not open, %" PRIu64 " old times, %" PRIu64 " refused modes, %" PRIu64 " unused answers",
+		 n[OM_AGENT_UNOPENED], n[OM_AGENT_OLD], n[OM_AGENT_REFUSED],
+		 n[OM_AGENT_UNUSED]);
+	om_notify(text);
+	return UINT64_MAX;
+}
+
+static int set_timer(struct om_daemon *d, uint64_t at, struct om_err *err)
+{
+	struct itimerspec t = { 0 };
+
+	if (at == d->timer_at)
+		return OM_OK;
+	if (at != UINT64_MAX) {
+		t.it_value.tv_sec = (time_t)(at / 1000);
+		t.it_value.tv_nsec = (long)(at % 1000) * 1000000 + 1;
+	}
+	if (timerfd_settime(d->timer, TFD_TIMER_ABSTIME, &t, NULL))
+		return om_err_sys(err, errno, "timer");
+	d->timer_at = at;
+	return OM_OK;
+}
+
+enum { CONTROL, EVENTS, SIGNALS, TIMER, RESOLVER, SOURCES };
+
+static void adopt(struct om_daemon *d)
+{
+	uint64_t begun = now_ms(), end;
+
+	d->adopt = false;
+	if (om_peers_bind(d) || om_peers_adopt(d)) {
+		note(d);
+		d->adopt = true;
+		d->end |= d->err.sys == ENODEV;
+	}
+	/* Strangers make us do so, and with many peers it takes long. */
+	end = now_ms();
+	d->adopt_at = end + ADOPT_MS + ADOPT_SHARE * (end - begun);
+}
+
+static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err)
+{
+	uint64_t expired;
+	int rc = OM_OK;
+
+	if (p[SIGNALS].revents)
+		rc = read_signal(d, err);
+	if (!rc && p[EVENTS].revents)
+		rc = read_events(d, err);
+	if (!rc && p[CONTROL].revents)
+		rc = om_nl_control_read(d->control, on_control, d, err);
+	om_agent_settle(d->agent, now_ms());
+	if (p[RESOLVER].revents)
+		om_peers_resolved(d);
+	if (p[TIMER].revents) {
+		if (read(d->timer, &expired, sizeof(expired)) < 0)
+			errno = 0;
+		d->timer_at = UINT64_MAX;
+	}
+	if (!rc && d->adopt && now_ms() >= d->adopt_at)
+		adopt(d);
+	/* Which keys are in use is known once all events are read. */
+	if (!rc && d->doomed.n)
+		rc = read_events(d, err);
+	if (!rc && om_peers_tidy(d))
+		note(d);
+	return rc;
+}
+
+static int loop(struct om_daemon *d, struct om_err *err)
+{
+	struct pollfd p[SOURCES] = {
+		[CONTROL] = { om_nl_control_fd(d->control), POLLIN, 0 },
+		[EVENTS] = { om_nl_events_fd(d->events), POLLIN, 0 },
+		[SIGNALS] = { d->signals, POLLIN, 0 },
+		[TIMER] = { d->timer, POLLIN, 0 },
+		[RESOLVER] = { -1, POLLIN, 0 },
+	};
+	uint64_t next, show_at;
+	int rc;
+
+	while (!d->end) {
+		next = om_agent_run(d->agent, now_ms());
+		if (d->adopt && next > d->adopt_at)
+			next = d->adopt_at;
+		/* Peers that the kernel turned out to have no more, or otherwise */
+		if (d->stale.n)
+			next = 0;
+		show_at = show_trouble(d);
+		if (next > show_at)
+			next = show_at;
+		p[RESOLVER].fd = d->resolver.fd;
+		rc = set_timer(d, next, err);
+		if (!rc && poll(p, SOURCES, -1) < 0)
+			rc = errno == EINTR ? OM_OK :
+					      om_err_sys(err, errno, "poll");
+		if (!rc)
+			rc = serve(d, p, err);
+		if (rc)
+			return rc;
+	}
+	return OM_OK;
+}
+
+/*
+ * Beginning and end
+ */
+
+static int open_signals(struct om_daemon *d, struct om_err *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, OM_TIMES_SIGNAL);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	d->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	d->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (d->signals < 0 || d->timer < 0)
+		return om_err_sys(err, errno, "signals and timer");
+	return OM_OK;
+}
+
+/* With the folder for its times, and as the user whom that belongs to */
+static int enter_sandbox(struct om_daemon *d, struct om_err *err)
+{
+	const char **dir = &d->state_dir;
+
+	*dir = getenv("STATE_DIRECTORY");
+	if (!*dir) {
+		*dir = OM_STATE_DIR;
+		if (mkdir(*dir, 0700) && errno != EEXIST)
+			return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(*dir));
+	}
+	return om_sandbox_enter(*dir, err);
+}
+
+static int open_sockets(struct om_daemon *d, struct om_err *err)
+{
+	d->control = om_nl_control_open(d->ifname, d->agent->host.pair.public, err);
+	if (!d->control) {
+		/* It has no such request, or not with a public key. */
+		if (err->sys == EOPNOTSUPP || err->sys == EINVAL)
+			om_err_append(err, " (the omerta module is older than this omertactl)");
+		return OM_SYSTEM;
+	}
+	/* Events before the state, so that none is missed. */
+	d->events = om_nl_events_open(err);
+	return d->events ? OM_OK : OM_SYSTEM;
+}
+
+static int set_up(struct om_daemon *d, struct om_err *err)
+{
+	int rc;
+
+	/* Nobody waits for the resolver, which is begun before there are secrets. */
+	signal(SIGCHLD, SIG_IGN);
+	rc = om_resolver_start(&d->resolver, err);
+	if (rc)
+		return rc;
+	om_sandbox_hide();
+	d->agent = sodium_malloc(sizeof(*d->agent));
+	if (d->agent)
+		om_agent_init(d->agent, &ops, d);
+	d->nl = om_nl_new();
+	if (!d->agent || !d->nl)
+		return om_err_sys(err, ENOMEM, "agent");
+	rc = open_signals(d, err);
+	if (!rc)
+		rc = om_peers_read_config(d, err);
+	if (!rc)
+		rc = enter_sandbox(d, err);
+	if (!rc)
+		rc = om_peers_open_times(d, err);
+	if (!rc)
+		rc = open_sockets(d, err);
+	if (!rc && om_peers_adopt(d)) {
+		*err = d->err;
+		rc = OM_SYSTEM;
+	}
+	return rc;
+}
+
+static void tear_down(struct om_daemon *d)
+{
+	if (d->agent)
+		om_agent_free(d->agent);
+	sodium_free(d->agent);
+	om_nl_events_close(d->events);
+	om_nl_control_close(d->control);
+	om_nl_free(d->nl);
+	om_times_close(d->times);
+	om_peers_end(d);
+	om_config_free(&d->conf);
+	om_resolver_stop(&d->resolver);
+	if (d->signals >= 0)
+		close(d->signals);
+	if (d->timer >= 0)
+		close(d->timer);
+}
+
+int om_daemon_run(const struct om_daemon_options *options, struct om_err *err)
+{
+	struct om_daemon d = {
+		.ifname = options->ifname,
+		.config = options->config,
+		.resolver.fd = -1,
+		.signals = -1,
+		.timer = -1,
+		.timer_at = UINT64_MAX,
+	};
+	int rc = set_up(&d, err);
+
+	if (!rc) {
+		om_notify("READY=1");
+		if (options->ready)
+			options->ready(options->ready_fd);
+		rc = loop(&d, err);
+	}
+	om_notify("STOPPING=1");
+	tear_down(&d);
+	return rc;
+}

@@ -1,0 +1,692 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "agent/daemon_peers.h"
+
+#include "lib/keygen.h"
+#include "lib/quote.h"
+#include "lib/state.h"
+#include "lib/sync.h"
+#include "lib/times_forget.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* The name of a peer that does not answer is looked up so often. */
+#define LOOK_UP_MS		15000
+/* Peers to look at one by one; more are read all together. */
+#define STALE_MAX		256
+
+static int read_config(struct om_daemon *d, enum om_config_flags flags,
+		       struct om_config *conf, struct om_err *err)
+{
+	int rc = om_config_read(d->config, OM_CONFIG_SECRETS | flags, conf, err);
+
+	if (!rc && !conf->host.private_key) {
+		rc = om_err(err, OM_USAGE,
+			    "%s: [Interface]: PrivateKeyFile or PrivateKey is missing",
+			    OM_QUOTE_FILE(d->config));
+		om_config_free(conf);
+	}
+	return rc;
+}
+
+/* Who we are; false for a private key that is none */
+static bool set_host(struct om_agent *agent, const uint8_t *private_key)
+{
+	memset(&agent->host, 0, sizeof(agent->host));
+	memcpy(agent->host.pair.secret, private_key, OM_NOISE_KEY);
+	return om_hs_host_init(&agent->host);
+}
+
+/* The file's peers by their public keys */
+static void index_config(struct om_daemon *d)
+{
+	om_peer_index_free(&d->conf_of);
+	om_peer_index_init(&d->conf_of);
+	for (size_t i = 0; i < d->conf.peers.n; i++)
+		om_peer_index_add_key(&d->conf_of,
+				      OM_AT(&d->conf.peers, struct om_peer, i)->public_key,
+				      i);
+}
+
+/* The file's part about a peer, or NULL */
+static const struct om_peer_conf *conf_of(const struct om_daemon *d,
+					  const uint8_t *public)
+{
+	size_t at;
+
+	return om_peer_index_key(&d->conf_of, public, &at) ?
+	       OM_AT(&d->conf.peer_conf, struct om_peer_conf, at) : NULL;
+}
+
+int om_peers_read_config(struct om_daemon *d, struct om_err *err)
+{
+	int rc = read_config(d, OM_CONFIG_NO_NAMES, &d->conf, err);
+
+	if (!rc && !set_host(d->agent, d->conf.host.private_key))
+		rc = om_err(err, OM_USAGE, "%s: not a private key", OM_QUOTE_FILE(d->config));
+	if (!rc)
+		index_config(d);
+	return rc;
+}
+
+void om_peers_end(struct om_daemon *d)
+{
+	om_peer_index_free(&d->conf_of);
+	om_list_free(&d->stale);
+	om_list_free(&d->doomed);
+}
+
+static uint64_t boot_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static bool has_other_psk(const struct om_daemon *d, const struct om_agent_peer *peer)
+{
+	const struct om_peer_conf *c = conf_of(d, peer->hs.public);
+
+	return c && c->psk ? !om_key_equal(c->psk, peer->hs.psk) :
+			     !om_key_is_zero(peer->hs.psk);
+}
+
+/* What of it only the file knows */
+static void configure(struct om_daemon *d, struct om_agent_peer *peer)
+{
+	const struct om_peer_conf *c = conf_of(d, peer->hs.public);
+
+	if (c && c->psk)
+		memcpy(peer->hs.psk, c->psk, sizeof(peer->hs.psk));
+	else
+		memset(peer->hs.psk, 0, sizeof(peer->hs.psk));
+	om_agent_set_kem(peer, c ? c->kem : OM_KEM_OFF);
+}
+
+/* Take a peer as the kernel has it. NULL if it has no public key: it is not for us. */
+static struct om_agent_peer *adopt_peer(struct om_daemon *d, const struct om_peer *peer)
+{
+	struct om_agent_peer *a = om_agent_find(d->agent, peer->id);
+	uint8_t key[OM_NOISE_KEY], time[OM_HS_TIME];
+	bool anew = false;
+
+	if (a && !om_key_equal(peer->public_key, a->hs.public)) {
+		anew = a->knowns || a->tries || a->wanted;
+		om_agent_remove(d->agent, peer->id);
+		a = NULL;
+	}
+	if (!a && !om_key_is_zero(peer->public_key)) {
+		a = om_agent_add(d->agent, peer->id, peer->public_key);
+		om_times_key(d->agent->host.pair.public, peer->public_key, key);
+		om_times_get(d->times, key, time);
+		om_agent_set_time(d->agent, a, boot_ms(), time);
+		if (anew)
+			om_agent_tell(d->agent, boot_ms(), a->id, OM_AGENT_ANEW, 0);
+	} else if (a) {
+		a->other_psk |= has_other_psk(d, a);
+	}
+	if (a)
+		configure(d, a);
+	return a;
+}
+
+/*
+ * The keys that a peer has, in the order of their installs: the kernel can only be asked
+ * for those of all peers.
+ */
+
+static struct om_agent_known *find_known(struct om_agent_peer *peer, uint32_t local_id)
+{
+	for (unsigned int i = 0; i < peer->knowns; i++)
+		if (peer->known[i].local_id == local_id)
+			return &peer->known[i];
+	return NULL;
+}
+
+static void drop_known(struct om_agent_peer *peer, struct om_agent_known *known)
+{
+	size_t after = (size_t)(&peer->known[peer->knowns--] - (known + 1));
+
+	memmove(known, known + 1, after * sizeof(*known));
+}
+
+static void add_known(struct om_agent_peer *peer, const struct om_agent_known *known)
+{
+	unsigned int i;
+
+	/* The kernel has no more, so the oldest is gone. */
+	if (peer->knowns == OM_AGENT_KEYS)
+		drop_known(peer, &peer->known[0]);
+	for (i = peer->knowns++; i && peer->known[i - 1].at > known->at; i--)
+		peer->known[i] = peer->known[i - 1];
+	peer->known[i] = *known;
+}
+
+static void adopt_keys(struct om_daemon *d, const struct om_state *state, uint64_t now)
+{
+	for (size_t i = 0; i < state->keys.n; i++) {
+		const struct om_key *key = OM_AT(&state->keys, struct om_key, i);
+		struct om_agent_peer *a = om_agent_find(d->agent, key->peer_id);
+		bool active = key->state == OMERTA_KEY_STATE_ACTIVE;
+
+		if (!a)
+			continue;
+		add_known(a, &(struct om_agent_known){
+			.local_id = key->local_id,
+			.agreed = key->handshake,
+			.used = key->state != OMERTA_KEY_STATE_INSTALLED,
+			.at = now - key->age,
+			.used_at = active ? now : 0,
+		});
+		/* The event may have been lost. */
+		if (active || key->state == OMERTA_KEY_STATE_RETIRED)
+			om_agent_tell(d->agent, now, a->id, OM_AGENT_KEY_CONFIRMED,
+				      key->local_id);
+		if (!active)
+			continue;
+		a->active = d->readings;
+		if (key->age >= OM_AGENT_SOFT_S * 1000)
+			om_agent_tell(d->agent, now, a->id, OM_AGENT_KEY_SOFT, 0);
+	}
+}
+
+static int delete_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
+{
+	struct om_key ref = {
+		.has = OM_BIT(OMERTA_A_KEY_IFNAME) |
+		       OM_BIT(OMERTA_A_KEY_PEER_ID) |
+		       OM_BIT(OMERTA_A_KEY_LOCAL_ID),
+		.peer_id = peer_id,
+		.local_id = local_id,
+	};
+
+	strncpy(ref.ifname, d->ifname, sizeof(ref.ifname) - 1);
+	return om_nl_do(d->nl, OMERTA_CMD_KEY_DEL, &om_key_object, &ref, &d->err);
+}
+
+/* End what was agreed on with another preshared key. */
+static void renew(struct om_daemon *d, struct om_agent_peer *peer)
+{
+	bool wanted = peer->tries || peer->wanted;
+
+	if (!peer->other_psk)
+		return;
+	for (unsigned int i = peer->knowns; i-- > 0;) {
+		struct om_agent_known *known = &peer->known[i];
+
+		if (!known->agreed)
+			continue;
+		if (delete_key(d, peer->id, known->local_id) && d->err.sys != ENOENT) {
+			d->adopt = true;
+			return;
+		}
+		drop_known(peer, known);
+		wanted = true;
+	}
+	peer->other_psk = false;
+	if (wanted)
+		om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_ANEW, 0);
+}
+
+/* All peers are read. Events that came before us: what they asked for is done now. */
+static void adopt_state(struct om_daemon *d, const struct om_state *state)
+{
+	struct om_agent_peer *a, *next;
+	uint64_t now = boot_ms();
+
+	d->readings++;
+	for (size_t i = 0; i < state->peers.n; i++) {
+		a = adopt_peer(d, OM_AT(&state->peers, struct om_peer, i));
+		if (!a)
+			continue;
+		a->seen = d->readings;
+		a->knowns = 0;
+	}
+	for (a = d->agent->first; a; a = next) {
+		next = a->next;
+		if (a->seen != d->readings)
+			om_agent_remove(d->agent, a->id);
+	}
+	adopt_keys(d, state, now);
+	for (size_t i = 0; i < state->peers.n; i++) {
+		const struct om_peer *peer = OM_AT(&state->peers, struct om_peer, i);
+
+		a = om_agent_find(d->agent, peer->id);
+		if (!a)
+			continue;
+		renew(d, a);
+		if (a->active != d->readings && peer->keepalive && peer->endpoint_addr.len)
+			om_agent_tell(d->agent, now, a->id, OM_AGENT_EARLY, 0);
+	}
+}
+
+static void know_own_time(struct om_daemon *d)
+{
+	uint8_t time[OM_HS_TIME];
+
+	om_times_get(d->times, d->agent->host.pair.public, time);
+	om_agent_set_own_time(d->agent, time);
+}
+
+int om_peers_adopt(struct om_daemon *d)
+{
+	struct om_state state;
+	int rc = om_state_load(d->nl, d->ifname, OM_PEERS | OM_KEYS, &state,
+			       &d->err);
+
+	if (rc)
+		return rc;
+	know_own_time(d);
+	adopt_state(d, &state);
+	om_state_free(&state);
+	for (size_t i = 0; i < d->stale.n; i++) {
+		const struct om_stale_peer *p = OM_AT(&d->stale, struct om_stale_peer, i);
+
+		if (p->wanted)
+			om_agent_tell(d->agent, boot_ms(), p->id, OM_AGENT_KEY_NEEDED, 0);
+	}
+	d->stale.n = 0;
+	d->lost = false;
+	return OM_OK;
+}
+
+void om_peers_look(struct om_daemon *d, uint32_t id, bool wanted)
+{
+	if (d->stale.n >= STALE_MAX) {
+		d->adopt = true;
+		return;
+	}
+	*(struct om_stale_peer *)om_list_add(&d->stale, sizeof(struct om_stale_peer)) =
+		(struct om_stale_peer){ id, wanted };
+}
+
+static int get_peer(struct om_daemon *d, uint32_t id, struct om_peer *peer)
+{
+	struct om_peer ref;
+	int rc;
+
+	om_peer_ref(&ref, d->ifname, id);
+	rc = om_nl_get(d->nl, OMERTA_CMD_PEER_GET, &om_peer_object, &ref, peer,
+		       &d->err);
+	if (!rc)
+		om_list_free(&peer->allowed_ips);
+	return rc;
+}
+
+static void look(struct om_daemon *d, const struct om_stale_peer *stale)
+{
+	struct om_agent_peer *a;
+	struct om_peer peer;
+
+	if (get_peer(d, stale->id, &peer)) {
+		/* Any other error shows again when all are read. */
+		if (d->err.sys == ENOENT)
+			om_agent_remove(d->agent, stale->id);
+		else
+			d->adopt = true;
+		return;
+	}
+	a = adopt_peer(d, &peer);
+	if (!a)
+		return;
+	renew(d, a);
+	if (stale->wanted && !a->wanted)
+		om_agent_tell(d->agent, boot_ms(), stale->id, OM_AGENT_KEY_NEEDED, 0);
+}
+
+bool om_peers_get(struct om_daemon *d, uint32_t id, struct om_peer *peer)
+{
+	const struct om_agent_peer *known = om_agent_find(d->agent, id);
+
+	if (known && !get_peer(d, id, peer) &&
+	    om_key_equal(peer->public_key, known->hs.public))
+		return true;
+	om_peers_look(d, id, known && (known->tries || known->wanted));
+	return false;
+}
+
+/* The key that is active, as far as we know: which became so last */
+static const struct om_agent_known *latest_used(const struct om_agent_peer *peer)
+{
+	const struct om_agent_known *found = NULL;
+
+	for (unsigned int i = 0; i < peer->knowns; i++)
+		if (peer->known[i].used_at && (!found ||
+					       peer->known[i].used_at >= found->used_at))
+			found = &peer->known[i];
+	return found;
+}
+
+/* An event about an older key may come after the install of ours, which is active. */
+static const struct om_agent_known *latest_own(const struct om_agent_peer *peer)
+{
+	for (unsigned int i = peer->knowns; i-- > 0;)
+		if (peer->known[i].initiator)
+			return &peer->known[i];
+	return NULL;
+}
+
+/* Delete the oldest key of a peer that is not active. */
+static bool make_space(struct om_daemon *d, struct om_agent_peer *peer)
+{
+	for (unsigned int i = 0; i < peer->knowns;) {
+		struct om_agent_known *known = &peer->known[i];
+		int rc;
+
+		if (known == latest_used(peer) || known == latest_own(peer)) {
+			i++;
+			continue;
+		}
+		rc = delete_key(d, peer->id, known->local_id);
+		if (rc && d->err.sys != ENOENT)
+			return false;
+		drop_known(peer, known);
+		if (!rc)
+			return true;
+	}
+	/* The peer has keys that others installed. */
+	d->adopt = true;
+	return false;
+}
+
+/* EDQUOT is something else: the memory of used secrets is full, where no deletion helps. */
+static int new_key(struct om_daemon *d, const struct om_key *req, uint32_t peer_id)
+{
+	struct om_agent_peer *peer = om_agent_find(d->agent, peer_id);
+	int rc = om_nl_do(d->nl, OMERTA_CMD_KEY_NEW, &om_key_object, req, &d->err);
+
+	if (rc && d->err.sys == ENOSPC && peer && make_space(d, peer))
+		rc = om_nl_do(d->nl, OMERTA_CMD_KEY_NEW, &om_key_object, req, &d->err);
+	return rc;
+}
+
+bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key)
+{
+	struct om_key req = {
+		.has = OM_BIT(OMERTA_A_KEY_IFNAME) |
+		       OM_BIT(OMERTA_A_KEY_PEER_ID) |
+		       OM_BIT(OMERTA_A_KEY_LOCAL_ID) |
+		       OM_BIT(OMERTA_A_KEY_REMOTE_ID) |
+		       OM_BIT(OMERTA_A_KEY_RX_SECRET) |
+		       OM_BIT(OMERTA_A_KEY_TX_SECRET) |
+		       OM_BIT(OMERTA_A_KEY_ACTIVATION) |
+		       OM_BIT(OMERTA_A_KEY_SEAL_TIME) |
+		       OM_BIT(OMERTA_A_KEY_OPEN_TIME) |
+		       OM_BIT(OMERTA_A_KEY_SOFT_TIME) |
+		       OM_BIT(OMERTA_A_KEY_HANDSHAKE),
+		.peer_id = key->peer_id,
+		.local_id = key->local_id,
+		.remote_id = key->keys.remote_id,
+		.activation = key->initiator ? OMERTA_ACTIVATION_NOW :
+					       OMERTA_ACTIVATION_ON_FIRST_RECORD,
+		.seal_time = OM_AGENT_SEAL_S,
+		.open_time = OM_AGENT_OPEN_S,
+		.soft_time = key->soft_s,
+		.handshake = 1,
+	};
+	uint64_t now = boot_ms();
+	struct om_peer peer;
+	int rc;
+
+	if (!om_peers_get(d, key->peer_id, &peer)) {
+		d->err.text[0] = '\0';
+		return false;
+	}
+	om_secret_lock(&req, sizeof(req));
+	if (key->epoch >= 0) {
+		req.has |= OM_BIT(OMERTA_A_KEY_EPOCH);
+		req.epoch = (uint32_t)key->epoch;
+	}
+	strncpy(req.ifname, d->ifname, sizeof(req.ifname) - 1);
+	memcpy(req.rx_secret, key->keys.rx, sizeof(req.rx_secret));
+	memcpy(req.tx_secret, key->keys.tx, sizeof(req.tx_secret));
+	rc = new_key(d, &req, key->peer_id);
+	om_secret_wipe(&req, sizeof(req));
+	if (rc)
+		return false;
+	/* The peer may have become another in between. */
+	if (!om_peers_get(d, key->peer_id, &peer)) {
+		delete_key(d, key->peer_id, key->local_id);
+		d->err.text[0] = '\0';
+		return false;
+	}
+	add_known(om_agent_find(d->agent, key->peer_id), &(struct om_agent_known){
+		.local_id = key->local_id,
+		.agreed = true,
+		.initiator = key->initiator,
+		.used = key->initiator,
+		.at = now,
+		.used_at = key->initiator ? now : 0,
+	});
+	return true;
+}
+
+void om_peers_key_used(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
+{
+	struct om_agent_peer *peer = om_agent_find(d->agent, peer_id);
+	struct om_agent_known *known = peer ? find_known(peer, local_id) : NULL;
+
+	if (!known || known->used)
+		return;
+	known->used = true;
+	known->used_at = boot_ms();
+}
+
+void om_peers_forget_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
+{
+	*(struct om_doomed_key *)om_list_add(&d->doomed, sizeof(struct om_doomed_key)) =
+		(struct om_doomed_key){ peer_id, local_id };
+}
+
+/* False after an error other than that it is gone */
+static bool forget(struct om_daemon *d, const struct om_doomed_key *doomed)
+{
+	struct om_agent_peer *peer = om_agent_find(d->agent, doomed->peer_id);
+	struct om_agent_known *known = peer ? find_known(peer, doomed->local_id) : NULL;
+	int rc;
+
+	if (!known || known->used)
+		return true;
+	rc = delete_key(d, peer->id, known->local_id);
+	drop_known(peer, known);
+	return !rc || d->err.sys == ENOENT;
+}
+
+bool om_peers_tidy(struct om_daemon *d)
+{
+	struct om_list stale = d->stale;
+	bool ok = true;
+
+	/* Looking at a peer may add others, whose turn comes later. */
+	memset(&d->stale, 0, sizeof(d->stale));
+	for (size_t i = 0; i < stale.n; i++)
+		look(d, OM_AT(&stale, struct om_stale_peer, i));
+	om_list_free(&stale);
+	/* The event that tells of a key's use may have been lost. */
+	if (d->lost)
+		return false;
+	for (size_t i = 0; i < d->doomed.n && ok; i++)
+		ok = forget(d, OM_AT(&d->doomed, struct om_doomed_key, i));
+	d->doomed.n = 0;
+	return !ok;
+}
+
+static int sync_kernel(struct om_daemon *d, struct om_config *conf)
+{
+	struct om_state state;
+	int rc = om_state_load(d->nl, d->ifname, OM_PEERS | OM_PREFIXES, &state,
+			       &d->err);
+
+	if (rc)
+		return rc;
+	if ((conf->dev.has & OM_BIT(OMERTA_A_DEVICE_FWMARK)) &&
+	    conf->dev.fwmark != state.dev.fwmark)
+		rc = om_err(&d->err, OM_USAGE,
+			    "%s: FwMark: routes may go by the mark of now: down and up changes it",
+			    OM_QUOTE_FILE(d->config));
+	else
+		rc = om_sync_apply(d->nl, d->ifname, conf, &state, false,
+				   &d->err);
+	om_state_free(&state);
+	return rc;
+}
+
+/* The file of a private key's times, and its place in @path; NULL after an error */
+static struct om_times *open_times(const struct om_daemon *d, const uint8_t *private,
+				   char path[PATH_MAX], struct om_err *err)
+{
+	uint8_t public[OM_NOISE_KEY];
+
+	if (!om_key_public(public, private)) {
+		om_err(err, OM_USAGE, "%s: not a private key", OM_QUOTE_FILE(d->config));
+		return NULL;
+	}
+	om_times_path(path, PATH_MAX, d->state_dir, public);
+	/* Private keys that differ in bits without a meaning have one public key. */
+	if (d->times && !strcmp(path, d->times_path))
+		return d->times;
+	return om_times_open(path, err);
+}
+
+int om_peers_open_times(struct om_daemon *d, struct om_err *err)
+{
+	d->times = open_times(d, d->conf.host.private_key, d->times_path, err);
+	return d->times ? OM_OK : OM_SYSTEM;
+}
+
+/* With another key we are somebody else, to whom nobody has answered. */
+static void take_key(struct om_daemon *d, const uint8_t *private, struct om_times *times,
+		     const char path[PATH_MAX])
+{
+	om_agent_remove_all(d->agent);
+	set_host(d->agent, private);
+	if (times != d->times)
+		om_times_close(d->times);
+	d->times = times;
+	memcpy(d->times_path, path, PATH_MAX);
+	know_own_time(d);
+	d->rebind = true;
+}
+
+int om_peers_reload(struct om_daemon *d)
+{
+	struct om_times *times = NULL;
+	struct om_config conf;
+	char path[PATH_MAX];
+	int rc = read_config(d, OM_CONFIG_NO_NAMES, &conf, &d->err);
+
+	if (rc)
+		return rc;
+	if (!om_key_equal(conf.host.private_key, d->conf.host.private_key)) {
+		times = open_times(d, conf.host.private_key, path, &d->err);
+		if (!times) {
+			om_config_free(&conf);
+			return OM_SYSTEM;
+		}
+	}
+	rc = sync_kernel(d, &conf);
+	if (rc) {
+		/* Some of it may have been done. */
+		d->adopt = true;
+		if (times != d->times)
+			om_times_close(times);
+		om_config_free(&conf);
+		return rc;
+	}
+	if (times)
+		take_key(d, conf.host.private_key, times, path);
+	om_config_free(&d->conf);
+	d->conf = conf;
+	index_config(d);
+	/* The kernel ends the keys of somebody else first. */
+	rc = om_peers_bind(d);
+	if (!rc)
+		rc = om_peers_adopt(d);
+	/* It is tried again then. */
+	d->adopt |= rc != OM_OK;
+	return rc;
+}
+
+int om_peers_bind(struct om_daemon *d)
+{
+	int rc = OM_OK;
+
+	if (d->rebind)
+		rc = om_nl_control_rebind(d->control, d->agent->host.pair.public,
+					  &d->err);
+	d->rebind = rc;
+	/* It is tried again then. */
+	d->adopt |= d->rebind;
+	return rc;
+}
+
+int om_peers_forget_time(struct om_daemon *d)
+{
+	uint8_t public[OM_NOISE_KEY], key[OM_NOISE_KEY];
+	struct om_agent_peer *peer;
+	int rc = om_times_forget_asked(d->times_path, public, &d->err);
+
+	if (rc)
+		return rc;
+	om_times_key(d->agent->host.pair.public, public, key);
+	rc = om_times_forget(d->times, key, &d->err);
+	if (rc)
+		return rc;
+	peer = om_agent_find_public(d->agent, public);
+	if (peer)
+		om_agent_forget_time(peer);
+	om_times_forget_done(d->times_path);
+	return OM_OK;
+}
+
+void om_peers_ask(struct om_daemon *d, struct om_agent_peer *peer, uint64_t now)
+{
+	const struct om_peer_conf *c = conf_of(d, peer->hs.public);
+
+	if (!c || !c->endpoint || (peer->asked_at && now - peer->asked_at < LOOK_UP_MS))
+		return;
+	peer->asked_at = now;
+	om_resolver_ask(&d->resolver, peer->id, c->endpoint);
+}
+
+/* A peer whose name means another address now */
+static void move_peer(struct om_daemon *d, const struct om_agent_peer *peer,
+		      const struct om_peer *to)
+{
+	struct om_peer req, now;
+
+	if (!om_peers_get(d, peer->id, &now) || om_endpoint_equal(&now, to))
+		return;
+	om_peer_ref(&req, d->ifname, peer->id);
+	req.has |= to->has & (OM_BIT(OMERTA_A_PEER_ENDPOINT_ADDR) |
+			      OM_BIT(OMERTA_A_PEER_ENDPOINT_PORT) |
+			      OM_BIT(OMERTA_A_PEER_ENDPOINT_SCOPE));
+	req.endpoint_addr = to->endpoint_addr;
+	req.endpoint_port = to->endpoint_port;
+	req.endpoint_scope = to->endpoint_scope;
+	if (om_nl_do(d->nl, OMERTA_CMD_PEER_SET, &om_peer_object, &req, &d->err))
+		om_complain(d->err.text);
+}
+
+void om_peers_resolved(struct om_daemon *d)
+{
+	const struct om_agent_peer *peer;
+	const struct om_peer_conf *c;
+	struct om_resolver_answer a;
+
+	while (om_resolver_answer(&d->resolver, &a)) {
+		if (!a.found || (a.peer.endpoint_addr.len != 4 &&
+				 a.peer.endpoint_addr.len != 16))
+			continue;
+		peer = om_agent_find(d->agent, a.id);
+		if (!peer || !om_agent_unanswered(peer))
+			continue;
+		/* The file may be another since it was asked. */
+		c = conf_of(d, peer->hs.public);
+		if (c && c->endpoint && !strcmp(c->endpoint, a.endpoint))
+			move_peer(d, peer, &a.peer);
+	}
+}

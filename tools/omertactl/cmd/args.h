@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Command lines: a table of commands, each with a table of its options. */
+#ifndef OM_ARGS_H
+#define OM_ARGS_H
+
+#include "lib/model.h"
+
+struct om_ctx;
+struct om_args;
+
+enum om_opt_kind {
+	OM_OPT_FIELD,		/* a field of the command's object */
+	OM_OPT_PREFIXES,	/* allowed-ips of the object; may be repeated */
+	OM_OPT_PEER,		/* a peer's id or name */
+	OM_OPT_FILE,		/* into files[slot] */
+	OM_OPT_ALL,		/* a word without a value */
+	OM_OPT_NUMBER,		/* into numbers[slot], 1 to max */
+};
+
+#define OM_ADD_ONLY	1	/* slot of OM_OPT_PREFIXES: none to remove */
+
+struct om_opt {
+	const char *name;	/* NULL ends a table */
+	const char *alias;
+	enum om_opt_kind kind;
+	uint8_t attr;
+	uint8_t slot;
+	bool required;
+	uint32_t max;
+};
+
+struct om_command {
+	const char *object;
+	const char *verb;	/* NULL: the object alone is the command */
+	const char *pos[2];	/* DEV, FILE or PREFIX; [DEV] may be absent */
+	const struct om_object *data;
+	const struct om_opt *opts;
+	int (*run)(struct om_ctx *ctx, struct om_args *args);
+	const char *usage;	/* what follows object and verb */
+};
+
+struct om_args {
+	const struct om_command *cmd;
+	const char *pos[2];
+	const char *peer;
+	const char *files[2];
+	uint32_t numbers[2];	/* 0 where not given */
+	bool all;
+	bool plain;		/* allowed-ips had items without + or - */
+	bool sign;		/* ... with */
+	bool add_only;
+	union {
+		uint64_t has;
+		struct om_device device;
+		struct om_peer peer;
+		struct om_key key;
+		struct om_bench bench;
+	} data;
+};
+
+/*
+ * The command that argv[0], and if it takes one argv[1], name, abbreviated or
+ * not. *used is the number of words.
+ */
+int om_command_find(const struct om_command *table, int argc, char **argv,
+		    const struct om_command **cmd, int *used,
+		    struct om_err *err);
+
+/* What follows the command. Errors have no command in front. */
+int om_args_parse(const struct om_command *cmd, int argc, char **argv,
+		  struct om_args *args, struct om_err *err);
+void om_args_free(struct om_args *args);
+
+/* "object verb", or "object" */
+const char *om_command_name(const struct om_command *cmd);
+
+/* Words that may stand behind argv, one a line, for the shell's completion */
+void om_args_complete(const struct om_command *table, int argc, char **argv);
+
+#endif

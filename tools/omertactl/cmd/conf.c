@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "cmd/cmd.h"
+
+#include "lib/config.h"
+#include "cmd/print.h"
+#include "lib/state.h"
+#include "lib/sync.h"
+
+/* The whole file is read and checked before the first request. */
+static int apply(struct om_ctx *ctx, struct om_args *args, bool literal)
+{
+	struct om_config conf;
+	struct om_state state;
+	int rc = om_config_read(args->pos[1], 0, &conf, &ctx->err);
+
+	if (rc)
+		return rc;
+	rc = om_state_load(ctx->nl, args->pos[0], OM_PEERS | OM_PREFIXES,
+			   &state, &ctx->err);
+	if (!rc) {
+		rc = om_sync_apply(ctx->nl, args->pos[0], &conf, &state,
+				   literal, &ctx->err);
+		om_state_free(&state);
+	}
+	om_config_free(&conf);
+	return rc;
+}
+
+int om_setconf(struct om_ctx *ctx, struct om_args *args)
+{
+	return apply(ctx, args, true);
+}
+
+int om_syncconf(struct om_ctx *ctx, struct om_args *args)
+{
+	return apply(ctx, args, false);
+}
+
+int om_showconf(struct om_ctx *ctx, struct om_args *args)
+{
+	struct om_state s;
+	int rc;
+
+	if (ctx->json)
+		return om_err(&ctx->err, OM_USAGE,
+			      "-j: a configuration file is not JSON, see omertactl -j show");
+	rc = om_state_load(ctx->nl, args->pos[0], OM_PEERS | OM_PREFIXES, &s,
+			   &ctx->err);
+	if (rc)
+		return rc;
+	om_config_print(&s.dev, &s.peers);
+	om_state_free(&s);
+	return om_print_end(&ctx->err);
+}
+
+int om_check(struct om_ctx *ctx, struct om_args *args)
+{
+	return om_config_check(args->pos[0], &ctx->err);
+}

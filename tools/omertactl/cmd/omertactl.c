@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "cmd/cmd.h"
+
+int main(int argc, char **argv)
+{
+	return om_main(argc, argv);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "cmd/runner.h"
+
+#include "lib/quote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RUN_DIR	"/run/omerta"
+#define AGENT	"omerta-agent"
+
+static int open_file(const char *ifname, int flags, struct om_err *err)
+{
+	const char *dir = getenv("RUNTIME_DIRECTORY");
+	char path[PATH_MAX];
+	int fd;
+
+	if (!dir) {
+		dir = RUN_DIR;
+		if ((flags & O_CREAT) && mkdir(dir, 0755) && errno != EEXIST) {
+			om_err_sys(err, errno, "%s", OM_QUOTE_FILE(dir));
+			return -1;
+		}
+	}
+	snprintf(path, sizeof(path), "%s/%s.pid", dir, ifname);
+	fd = open(path, flags | O_RDWR | O_CLOEXEC, 0644);
+	if (fd < 0)
+		om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
+	return fd;
+}
+
+/* The agent beside this program, as in a build tree, or the one that is installed. */
+static const char *agent_path(void)
+{
+	static char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - sizeof("/" AGENT));
+	char *slash;
+
+	if (n > 0) {
+		path[n] = 0;
+		slash = strrchr(path, '/');
+		if (slash) {
+			strcpy(slash + 1, AGENT);
+			if (!access(path, X_OK))
+				return path;
+		}
+	}
+	return OM_LIBEXECDIR "/" AGENT;
+}
+
+int om_runner_exec(const char *ifname, const char *config, int ready_fd,
+		   struct om_err *err)
+{
+	const char *path = agent_path();
+	char fd[16];
+
+	if (ready_fd >= 0) {
+		snprintf(fd, sizeof(fd), "%d", ready_fd);
+		execl(path, AGENT, "--ready-fd", fd, ifname, config, (char *)NULL);
+	} else {
+		execl(path, AGENT, ifname, config, (char *)NULL);
+	}
+	return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
+}
+
+/* In the process that becomes the agent: it reports on standard error why it cannot start. */
+static void child(int fd, int ready_fd, const char *ifname, const char *config)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct om_err err;
+
+	setsid();
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	/* The agent keeps the lock on the file, and tells by the pipe that it is ready. */
+	if (dprintf(fd, "%d\n", (int)getpid()) < 0 || fcntl(fd, F_SETFD, 0) ||
+	    fcntl(ready_fd, F_SETFD, 0))
+		_exit(OM_SYSTEM);
+	om_runner_exec(ifname, config, ready_fd, &err);
+	om_complain(err.text);
+	_exit(OM_SYSTEM);
+}
+
+static int start(int fd, const char *ifname, const char *config,
+		 struct om_err *err)
+{
+	int pipe_fd[2];
+	pid_t pid;
+	ssize_t n;
+	char c;
+
+	if (pipe2(pipe_fd, O_CLOEXEC))
+		return om_err_sys(err, errno, "agent");
+	pid = fork();
+	if (!pid) {
+		close(pipe_fd[0]);
+		child(fd, pipe_fd[1], ifname, config);
+	}
+	close(pipe_fd[1]);
+	do {
+		n = pid < 0 ? -1 : read(pipe_fd[0], &c, 1);
+	} while (n < 0 && errno == EINTR);
+	close(pipe_fd[0]);
+	if (n == 1)
+		return OM_OK;
+	return om_err(err, OM_SYSTEM, "the agent did not start");
+}
+
+int om_runner_start(const char *ifname, const char *config, struct om_err *err)
+{
+	int fd = open_file(ifname, O_CREAT, err), rc;
+
+	if (fd < 0)
+		return OM_SYSTEM;
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		rc = om_err(err, OM_SYSTEM, "an agent for %s is running", ifname);
+	else if (ftruncate(fd, 0))
+		rc = om_err_sys(err, errno, "the agent's process id");
+	else
+		rc = start(fd, ifname, config, err);
+	close(fd);
+	return rc;
+}
+
+int om_runner_stop(const char *ifname, struct om_err *err)
+{
+	int fd = open_file(ifname, 0, err), rc = OM_OK;
+	char text[16] = "";
+	long pid;
+
+	if (fd < 0)
+		return err->sys == ENOENT ? OM_OK : OM_SYSTEM;
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		pid = pread(fd, text, sizeof(text) - 1, 0) > 0 ?
+			      strtol(text, NULL, 10) : 0;
+		/* Its lock ends with the process. */
+		if (pid <= 1 || kill((pid_t)pid, SIGTERM) || flock(fd, LOCK_EX))
+			rc = om_err_sys(err, errno, "cannot stop the agent, process %ld",
+					pid);
+	}
+	close(fd);
+	return rc;
+}

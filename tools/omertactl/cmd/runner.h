@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The agent of a device in the background, for hosts without a service manager. Its process
+ * holds a lock on a file as long as it runs.
+ */
+#ifndef OM_RUNNER_H
+#define OM_RUNNER_H
+
+#include "lib/base.h"
+
+/* Become the agent. Returns only on an error. @ready_fd: see om_runner_start(); or -1 */
+int om_runner_exec(const char *ifname, const char *config, int ready_fd,
+		   struct om_err *err);
+/* Start the agent. Returns when it is ready, or could not start. */
+int om_runner_start(const char *ifname, const char *config, struct om_err *err);
+/* Stop the agent. Returns when it has exited, immediately if there is none. */
+int om_runner_stop(const char *ifname, struct om_err *err);
+
+#endif

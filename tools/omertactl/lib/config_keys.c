@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "lib/config_parse.h"
+
+#include "lib/keygen.h"
+#include "lib/quote.h"
+#include "lib/value.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/*
+ * Keys that set fields of the kernel's objects, by their tables
+ */
+
+#ifdef OM_WITH_KEM
+bool om_have_kem = true;
+#else
+bool om_have_kem;
+#endif
+
+static void *section_data(const struct om_parser *p)
+{
+	return p->section == &om_peer_object ? (void *)om_parser_peer(p) :
+					       (void *)&p->conf->dev;
+}
+
+static struct om_peer_conf *peer_conf(const struct om_parser *p)
+{
+	return OM_AT(&p->conf->peer_conf, struct om_peer_conf,
+		     p->conf->peer_conf.n - 1);
+}
+
+static const struct om_field *find_field(const struct om_object *obj,
+					 const char *name)
+{
+	for (size_t i = 0; i < obj->fields; i++)
+		if (obj->field[i].conf && !strcasecmp(obj->field[i].conf, name))
+			return &obj->field[i];
+	return NULL;
+}
+
+/* The item of AllowedIPs at @item */
+static int add_prefix(struct om_parser *p, const struct om_field *f,
+		      const char *item, size_t len)
+{
+	struct om_peer *peer = om_parser_peer(p);
+	struct om_prefix prefix;
+	struct om_place *place;
+
+	if (om_prefix_parse(item, len, &prefix, p->err))
+		return om_parser_blame(p, item, f->conf, OM_USAGE);
+	*(struct om_prefix *)om_list_add(&peer->allowed_ips, sizeof(prefix)) =
+		prefix;
+	place = om_list_add(&p->places, sizeof(*place));
+	place->line = p->line;
+	place->col = (unsigned int)(item - p->text) + 1;
+	peer->has |= OM_BIT(OMERTA_A_PEER_ALLOWED_IPS);
+	return OM_OK;
+}
+
+static int add_prefixes(struct om_parser *p, const struct om_field *f,
+			const char *value)
+{
+	const char *item;
+	size_t len;
+	int rc = OM_OK;
+
+	if (!*value)
+		return OM_OK;
+	while (!rc && om_list_item(&value, ",", &item, &len))
+		rc = add_prefix(p, f, item, len);
+	return rc;
+}
+
+/* Against the peers before, of whom no two may have the same */
+static int check_peer(struct om_parser *p, const struct om_field *f,
+		      const char *at)
+{
+	const struct om_peer *peer = om_parser_peer(p);
+
+	if (f->attr == OMERTA_A_PEER_ID) {
+		if (om_peer_index_id(&p->seen, peer->id, NULL))
+			return om_parser_fail(p, at, "Id: \"%u\": another peer has this id",
+					      peer->id);
+		om_peer_index_add_id(&p->seen, peer->id, 0);
+	}
+	if (f->attr == OMERTA_A_PEER_PUBLIC_KEY) {
+		if (om_peer_index_key(&p->seen, peer->public_key, NULL))
+			return om_parser_fail(p, at, "PublicKey: another peer has this key");
+		om_peer_index_add_key(&p->seen, peer->public_key, 0);
+	}
+	return OM_OK;
+}
+
+static int set_endpoint(struct om_parser *p, const char *value)
+{
+	struct om_peer_conf *c = peer_conf(p);
+
+	free(c->endpoint);
+	c->endpoint = strdup(value);
+	if (!c->endpoint)
+		return om_err_sys(p->err, ENOMEM, "Endpoint");
+	if (p->flags & OM_CONFIG_NO_NAMES)
+		return om_endpoint_check(value, om_parser_peer(p), p->err);
+	return om_endpoint_parse(value, om_parser_peer(p), p->err);
+}
+
+static int set_field(struct om_parser *p, const struct om_field *f,
+		     const char *value)
+{
+	void *data = section_data(p);
+	int rc;
+
+	if (f->type == OM_MULTI)
+		return add_prefixes(p, f, value);
+	if (om_field_has(f, data))
+		return om_parser_fail(p, value, "%s: given twice",
+				      f->conf);
+	if (f->format == OM_ENDPOINT)
+		rc = set_endpoint(p, value);
+	else
+		rc = om_value_parse(f, value, data, p->err);
+	if (rc)
+		return om_parser_blame(p, value, f->conf, rc);
+	return p->section == &om_peer_object ? check_peer(p, f, value) : OM_OK;
+}
+
+/*
+ * Keys of their own
+ */
+
+struct key {
+	const char *name;
+	const struct om_object *section;
+	bool many;
+	int (*set)(struct om_parser *p, const struct key *k, const char *value);
+};
+
+static uint8_t **secret_of(struct om_parser *p, const struct key *k)
+{
+	return k->section == &om_peer_object ? &peer_conf(p)->psk :
+					       &p->conf->host.private_key;
+}
+
+/*
+ * The one that was added last. One that is not wanted is checked, too. The text is never
+ * quoted.
+ */
+static int take_secret(struct om_parser *p, const struct key *k, uint8_t *secret,
+		       int rc, const char *value)
+{
+	if (!rc && om_key_is_zero(secret))
+		rc = om_err(p->err, OM_USAGE, "the key is all zeros");
+	if (rc || !(p->flags & OM_CONFIG_SECRETS))
+		om_secrets_drop_last(&p->conf->secrets);
+	else
+		*secret_of(p, k) = secret;
+	return rc ? om_parser_blame(p, value, k->name, rc) : OM_OK;
+}
+
+static int set_secret(struct om_parser *p, const struct key *k, const char *value)
+{
+	uint8_t *secret;
+
+	if (p->exposed)
+		return om_parser_fail(p, value, "%s: others may access this file: chmod o-rwx %s",
+				      k->name, OM_QUOTE_FILE(p->name));
+	if (*secret_of(p, k))
+		return om_parser_fail(p, value, "%s: there is one already",
+				      k->name);
+	secret = om_secrets_add(&p->conf->secrets);
+	return take_secret(p, k, secret, om_base64_decode(secret, value, p->err),
+			   value);
+}
+
+static int set_secret_file(struct om_parser *p, const struct key *k,
+			   const char *value)
+{
+	char path[PATH_MAX];
+	uint8_t *secret;
+
+	if (!*value)
+		return om_parser_fail(p, value, "%s: a file's name is missing",
+				      k->name);
+	if (*secret_of(p, k))
+		return om_parser_fail(p, value, "%s: there is one already",
+				      k->name);
+	if (!(p->flags & OM_CONFIG_SECRETS))
+		return OM_OK;
+	snprintf(path, sizeof(path), "%s%s%s", *value == '/' ? "" : p->dir,
+		 *value == '/' ? "" : "/", value);
+	secret = om_secrets_add(&p->conf->secrets);
+	return take_secret(p, k, secret,
+			   om_secret_read_safe(secret, path, p->err), value);
+}
+
+static int set_addresses(struct om_parser *p, const struct key *k,
+			 const char *value)
+{
+	struct om_prefix address;
+	const char *item;
+	size_t len;
+
+	while (om_list_item(&value, ",", &item, &len)) {
+		if (om_address_parse(item, len, &address, p->err))
+			return om_parser_blame(p, item, k->name, OM_USAGE);
+		*(struct om_prefix *)om_list_add(&p->conf->host.addresses,
+						 sizeof(address)) = address;
+	}
+	return OM_OK;
+}
+
+static int set_mtu(struct om_parser *p, const struct key *k, const char *value)
+{
+	uint64_t v;
+
+	if (om_uint_parse(value, &v) || v < 68 || v > 65535)
+		return om_parser_fail(p, value, "%s: %s: must be a number 68..65535",
+				      k->name, OM_QUOTE(value));
+	p->conf->host.mtu = (uint32_t)v;
+	return OM_OK;
+}
+
+static int set_table(struct om_parser *p, const struct key *k, const char *value)
+{
+	uint64_t v = OM_TABLE_OFF;
+
+	if (!strcmp(value, "auto"))
+		v = OM_TABLE_AUTO;
+	else if (strcmp(value, "off") &&
+		 (om_uint_parse(value, &v) || !v || v >= OM_TABLE_OFF))
+		return om_parser_fail(p, value, "%s: %s: must be auto, off or a table's number",
+				      k->name, OM_QUOTE(value));
+	p->conf->host.table = (uint32_t)v;
+	return OM_OK;
+}
+
+static int set_post_quantum(struct om_parser *p, const struct key *k,
+			    const char *value)
+{
+	static const char *const names[] = {
+		[OM_KEM_OFF] = "off",
+		[OM_KEM_ON] = "on",
+		[OM_KEM_REQUIRED] = "required",
+	};
+	size_t i = 0;
+
+	while (i < OM_ARRAY_SIZE(names) && strcmp(value, names[i]))
+		i++;
+	if (i == OM_ARRAY_SIZE(names))
+		return om_parser_fail(p, value, "%s: %s: must be off, on or required",
+				      k->name, OM_QUOTE(value));
+	/* Who does not want keys does not want it, either. */
+	if (i != OM_KEM_OFF && (p->flags & OM_CONFIG_SECRETS) && !om_have_kem)
+		return om_parser_fail(p, value, "%s: this omertactl has no ML-KEM-768: it takes an OpenSSL of 3.5 or later, when omertactl is built and when it runs",
+				      k->name);
+	peer_conf(p)->kem = (enum om_kem_policy)i;
+	return OM_OK;
+}
+
+static const struct key keys[] = {
+	{ "PrivateKey", &om_device_object, false, set_secret },
+	{ "PrivateKeyFile", &om_device_object, false, set_secret_file },
+	{ "Address", &om_device_object, true, set_addresses },
+	{ "MTU", &om_device_object, false, set_mtu },
+	{ "Table", &om_device_object, false, set_table },
+	{ "PresharedKey", &om_peer_object, false, set_secret },
+	{ "PresharedKeyFile", &om_peer_object, false, set_secret_file },
+	{ "PostQuantum", &om_peer_object, false, set_post_quantum },
+};
+
+static int set_key(struct om_parser *p, size_t i, const char *value)
+{
+	const struct key *k = &keys[i];
+
+	if (!k->many && (p->keys_seen & (1U << i)))
+		return om_parser_fail(p, value, "%s: given twice", k->name);
+	p->keys_seen |= 1U << i;
+	return k->set(p, k, value);
+}
+
+const char *om_parser_quote(char *buf, const char *name, size_t len)
+{
+	const char *known = NULL;
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(keys); i++)
+		if (!strncasecmp(keys[i].name, name, len) && !keys[i].name[len])
+			known = keys[i].name;
+	for (size_t i = 0; i < om_device_object.fields + om_peer_object.fields; i++) {
+		const struct om_field *f = i < om_device_object.fields ?
+			&om_device_object.field[i] :
+			&om_peer_object.field[i - om_device_object.fields];
+
+		if (f->conf && !strncasecmp(f->conf, name, len) && !f->conf[len])
+			known = f->conf;
+	}
+	if (!known)
+		return om_quote(buf, name, len);
+	snprintf(buf, OM_QUOTE_LEN, "\"%s\"", known);
+	return buf;
+}
+
+int om_parser_set(struct om_parser *p, const char *key, char *value)
+{
+	const struct om_field *f;
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(keys); i++)
+		if (keys[i].section == p->section &&
+		    !strcasecmp(keys[i].name, key))
+			return set_key(p, i, value);
+	f = find_field(p->section, key);
+	if (f && p->section == &om_device_object &&
+	    f->attr == OMERTA_A_DEVICE_FWMARK)
+		p->mark_line = p->line;
+	if (f)
+		return set_field(p, f, value);
+	return om_parser_fail(p, key, "%s: no such key in [%s]",
+			      om_parser_quote(OM_QUOTE_BUF, key, strlen(key)),
+			      p->section == &om_peer_object ? "Peer" :
+							      "Interface");
+}
+
+/*
+ * What only shows at the end
+ */
+
+int om_parser_end_section(struct om_parser *p)
+{
+	const struct om_peer *peer;
+
+	if (p->lost || p->section != &om_peer_object)
+		return OM_OK;
+	peer = om_parser_peer(p);
+	if (peer->id || !om_key_is_zero(peer->public_key))
+		return OM_OK;
+	om_err(p->err, OM_USAGE, "[Peer]: PublicKey is missing (or Id, for keys that are installed by hand)");
+	om_parser_put_place(p, peer_conf(p)->line, 1);
+	return OM_USAGE;
+}
+
+static int check_prefixes(struct om_parser *p)
+{
+	const struct om_place *place;
+	const struct om_prefix *twice;
+	char buf[OM_PREFIX_LEN];
+	size_t nth;
+
+	twice = om_prefixes_duplicate(&p->conf->peers, &nth);
+	if (!twice)
+		return OM_OK;
+	place = OM_AT(&p->places, struct om_place, nth);
+	om_prefix_format(buf, sizeof(buf), twice);
+	om_err(p->err, OM_USAGE,
+	       "AllowedIPs: \"%s\": stands twice in the file", buf);
+	om_parser_put_place(p, place->line, place->col);
+	return OM_USAGE;
+}
+
+/* A peer that is this host would shake hands with itself. */
+static int check_own_key(struct om_parser *p)
+{
+	const uint8_t *private = p->conf->host.private_key;
+	uint8_t public[OMERTA_KEY_LEN];
+
+	if (!private || !om_key_public(public, private))
+		return OM_OK;
+	for (size_t i = 0; i < p->conf->peers.n; i++) {
+		const struct om_peer *peer =
+			OM_AT(&p->conf->peers, struct om_peer, i);
+		const struct om_peer_conf *c =
+			OM_AT(&p->conf->peer_conf, struct om_peer_conf, i);
+
+		if (!om_key_equal(peer->public_key, public))
+			continue;
+		om_err(p->err, OM_USAGE, "[Peer]: PublicKey is this host's own");
+		om_parser_put_place(p, c->line, 1);
+		return OM_USAGE;
+	}
+	return OM_OK;
+}
+
+/*
+ * A default route stands in the table of the mark's number, which must be none of the
+ * kernel's own; without a mark what the device sends would go into it again.
+ */
+static int check_mark(struct om_parser *p)
+{
+	const struct om_config *conf = p->conf;
+	uint32_t mark = conf->dev.fwmark;
+
+	if (!(p->flags & OM_CONFIG_SECRETS) || !om_config_has_default(conf, 0) ||
+	    !(conf->dev.has & OM_BIT(OMERTA_A_DEVICE_FWMARK)) ||
+	    (mark && (mark < RT_TABLE_DEFAULT || mark > RT_TABLE_LOCAL)))
+		return OM_OK;
+	om_err(p->err, OM_USAGE,
+	       "FwMark: %" PRIu32 " cannot be the table of the default route in AllowedIPs: leave it out, or set Table",
+	       mark);
+	om_parser_put_place(p, p->mark_line, 1);
+	return OM_USAGE;
+}
+
+int om_parser_end(struct om_parser *p)
+{
+	int rc = check_prefixes(p);
+
+	if (!rc)
+		rc = check_mark(p);
+	return rc ? rc : check_own_key(p);
+}

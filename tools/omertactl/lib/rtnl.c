@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "lib/rtnl.h"
+
+#include "lib/addr.h"
+#include "lib/extack.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/fib_rules.h>
+#include <net/if.h>
+#include <netlink/netlink.h>
+#include <netlink/route/addr.h>
+#include <netlink/route/link.h>
+#include <netlink/route/nexthop.h>
+#include <netlink/route/qdisc.h>
+#include <netlink/route/route.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A refusal takes 1 kB of the receive buffer. */
+#define BATCH		64
+#define RECEIVE_BUFFER	(2 * 1024 * BATCH)
+#define DUMP_TRIES	5
+
+struct request {
+	struct nl_msg *msg;
+	char what[OM_PREFIX_LEN + 40];
+};
+
+struct om_rtnl {
+	struct nl_sock *sk;
+	int ifindex;			/* 0 if there is no device */
+	struct request requests[BATCH];
+	unsigned int n;
+	uint32_t first_seq;		/* of the batch; others follow */
+	bool done;			/* the last request is answered */
+	int rc;				/* that of the first refusal, and its text */
+	struct om_err *err;
+	struct om_defaults *found;
+	int family;			/* of what is found: a host may lack it, and has others */
+};
+
+static int lib_error(struct om_err *err, int error)
+{
+	return om_err(err, OM_SYSTEM, "rtnetlink: %s", nl_geterror(error));
+}
+
+/*
+ * Answers
+ */
+
+static const struct om_sent unnamed;
+
+/* @seq: of the request that @h answers */
+static void take_answer(struct om_rtnl *r, const struct nlmsghdr *h, uint32_t seq)
+{
+	uint32_t i = seq - r->first_seq;
+
+	if (i >= r->n)
+		return;
+	r->done = i == r->n - 1;
+	if (r->rc)
+		return;
+	r->rc = om_extack_error(h, &unnamed, r->err);
+	if (r->rc)
+		om_err_prefix(r->err, "%s", r->requests[i].what);
+}
+
+static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
+{
+	struct om_rtnl *r = arg;
+	const struct nlmsghdr *h = (const void *)((const char *)e - NLMSG_HDRLEN);
+
+	(void)from;
+	take_answer(r, h, e->msg.nlmsg_seq);
+	return NL_SKIP;
+}
+
+static int on_ack(struct nl_msg *msg, void *arg)
+{
+	take_answer(arg, nlmsg_hdr(msg), nlmsg_hdr(msg)->nlmsg_seq);
+	return NL_OK;
+}
+
+static int on_finish(struct nl_msg *msg, void *arg)
+{
+	struct om_rtnl *r = arg;
+
+	r->done = true;
+	r->rc = om_extack_error(nlmsg_hdr(msg), &unnamed, r->err);
+	return NL_STOP;
+}
+
+static int on_route(struct nl_msg *msg, void *arg)
+{
+	const struct rtmsg *rt = nlmsg_data(nlmsg_hdr(msg));
+	const struct nlattr *oif;
+	struct om_rtnl *r = arg;
+
+	if (nlmsg_hdr(msg)->nlmsg_type != RTM_NEWROUTE ||
+	    !nlmsg_valid_hdr(nlmsg_hdr(msg), sizeof(*rt)) || rt->rtm_dst_len ||
+	    rt->rtm_family != r->family)
+		return NL_OK;
+	oif = nlmsg_find_attr(nlmsg_hdr(msg), sizeof(*rt), RTA_OIF);
+	r->found->all++;
+	if (oif && r->ifindex && nla_get_u32(oif) == (uint32_t)r->ifindex)
+		r->found->ours++;
+	return NL_OK;
+}
+
+static int connect_socket(struct om_rtnl *r)
+{
+	static const int options[] = {
+		NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK
+	};
+	struct nl_cb *cb = nl_cb_alloc(NL_CB_CUSTOM);
+	const int one = 1;
+	int rc;
+
+	if (!cb)
+		return -NLE_NOMEM;
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_route, r);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, r);
+	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, r);
+	nl_cb_err(cb, NL_CB_CUSTOM, on_error, r);
+	r->sk = nl_socket_alloc_cb(cb);
+	nl_cb_put(cb);
+	if (!r->sk)
+		return -NLE_NOMEM;
+	/* The last request of a batch alone asks for an answer. */
+	nl_socket_disable_auto_ack(r->sk);
+	nl_socket_disable_seq_check(r->sk);
+	rc = nl_connect(r->sk, NETLINK_ROUTE);
+	if (rc < 0)
+		return rc;
+	rc = nl_socket_set_buffer_size(r->sk, RECEIVE_BUFFER, 0);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < OM_ARRAY_SIZE(options); i++)
+		setsockopt(nl_socket_get_fd(r->sk), SOL_NETLINK, options[i],
+			   &one, sizeof(one));
+	return 0;
+}
+
+struct om_rtnl *om_rtnl_open(const char *ifname, struct om_err *err)
+{
+	struct om_rtnl *r = calloc(1, sizeof(*r));
+	int rc = r ? connect_socket(r) : -NLE_NOMEM;
+
+	if (rc < 0) {
+		lib_error(err, rc);
+		om_rtnl_close(r);
+		return NULL;
+	}
+	r->ifindex = (int)if_nametoindex(ifname);
+	if (r->ifindex || errno == ENODEV)
+		return r;
+	om_err_sys(err, errno, "%s", ifname);
+	om_rtnl_close(r);
+	return NULL;
+}
+
+static void drop_batch(struct om_rtnl *r)
+{
+	while (r->n)
+		nlmsg_free(r->requests[--r->n].msg);
+}
+
+void om_rtnl_close(struct om_rtnl *r)
+{
+	if (!r)
+		return;
+	drop_batch(r);
+	if (r->sk)
+		nl_socket_free(r->sk);
+	free(r);
+}
+
+/*
+ * Batches
+ */
+
+/* Returns a negative error of libnl, or r->rc. */
+static int send_batch(struct om_rtnl *r, struct om_err *err)
+{
+	struct iovec iov[BATCH];
+	int rc;
+
+	for (unsigned int i = 0; i < r->n; i++) {
+		iov[i].iov_base = nlmsg_hdr(r->requests[i].msg);
+		iov[i].iov_len = nlmsg_hdr(r->requests[i].msg)->nlmsg_len;
+	}
+	r->first_seq = nlmsg_hdr(r->requests[0].msg)->nlmsg_seq;
+	nlmsg_hdr(r->requests[r->n - 1].msg)->nlmsg_flags |= NLM_F_ACK;
+	r->done = false;
+	r->rc = OM_OK;
+	r->err = err;
+	rc = nl_send_iovec(r->sk, r->requests[0].msg, iov, r->n);
+	while (rc >= 0 && !r->done)
+		rc = nl_recvmsgs_default(r->sk);
+	drop_batch(r);
+	return r->rc ? r->rc : rc < 0 ? rc : OM_OK;
+}
+
+int om_rtnl_flush(struct om_rtnl *r, struct om_err *err)
+{
+	int rc = r->n ? send_batch(r, err) : OM_OK;
+
+	return rc < 0 ? lib_error(err, rc) : rc;
+}
+
+/* @built: what libnl said to making @msg, which is ours now */
+OM_PRINTF(5, 6)
+static int put(struct om_rtnl *r, int built, struct nl_msg *msg,
+	       struct om_err *err, const char *fmt, ...)
+{
+	char what[sizeof(r->requests[0].what)];
+	struct request *req;
+	va_list ap;
+	int rc;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	if (built < 0) {
+		lib_error(err, built);
+		om_err_prefix(err, "%s", what);
+		return OM_SYSTEM;
+	}
+	rc = r->n == BATCH ? om_rtnl_flush(r, err) : OM_OK;
+	if (rc) {
+		nlmsg_free(msg);
+		return rc;
+	}
+	req = &r->requests[r->n++];
+	req->msg = msg;
+	strcpy(req->what, what);
+	nl_complete_msg(r->sk, msg);
+	return OM_OK;
+}
+
+static struct nl_addr *make_addr(const struct om_prefix *p)
+{
+	struct nl_addr *a = nl_addr_build(p->addr.len == 4 ? AF_INET : AF_INET6,
+					  p->addr.b, p->addr.len);
+
+	if (a)
+		nl_addr_set_prefixlen(a, p->len);
+	return a;
+}
+
+int om_rtnl_add_address(struct om_rtnl *r, const struct om_prefix *address,
+			struct om_err *err)
+{
+	struct nl_addr *local = make_addr(address);
+	struct rtnl_addr *a = rtnl_addr_alloc();
+	char text[OM_PREFIX_LEN];
+	struct nl_msg *msg = NULL;
+	int rc = -NLE_NOMEM;
+
+	if (local && a) {
+		rtnl_addr_set_ifindex(a, r->ifindex);
+		rc = rtnl_addr_set_local(a, local);
+		if (!rc)
+			rc = rtnl_addr_build_add_request(a, NLM_F_EXCL, &msg);
+	}
+	if (a)
+		rtnl_addr_put(a);
+	if (local)
+		nl_addr_put(local);
+	om_prefix_format(text, sizeof(text), address);
+	return put(r, rc, msg, err, "address %s", text);
+}
+
+int om_rtnl_add_route(struct om_rtnl *r, const struct om_prefix *prefix,
+		      uint32_t table, struct om_err *err)
+{
+	struct nl_addr *dst = make_addr(prefix);
+	struct rtnl_route *route = rtnl_route_alloc();
+	struct rtnl_nexthop *nh = rtnl_route_nh_alloc();
+	char text[OM_PREFIX_LEN];
+	struct nl_msg *msg = NULL;
+	int rc = -NLE_NOMEM;
+
+	if (dst && route && nh) {
+		rtnl_route_set_protocol(route, RTPROT_BOOT);
+		rtnl_route_set_table(route, table);
+		rtnl_route_nh_set_ifindex(nh, r->ifindex);
+		rtnl_route_add_nexthop(route, nh);
+		nh = NULL;
+		rc = rtnl_route_set_dst(route, dst);
+		if (!rc)
+			rc = rtnl_route_build_add_request(route, NLM_F_EXCL, &msg);
+	}
+	if (nh)
+		rtnl_route_nh_free(nh);
+	if (route)
+		rtnl_route_put(route);
+	if (dst)
+		nl_addr_put(dst);
+	om_prefix_format(text, sizeof(text), prefix);
+	return put(r, rc, msg, err, "route %s", text);
+}
+
+int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err)
+{
+	struct rtnl_link *link = rtnl_link_alloc(), *change = rtnl_link_alloc();
+	struct nl_msg *msg = NULL;
+	int rc = -NLE_NOMEM;
+	char text[24] = "";
+
+	if (link && change) {
+		rtnl_link_set_ifindex(link, r->ifindex);
+		rtnl_link_set_flags(change, IFF_UP);
+		if (mtu)
+			rtnl_link_set_mtu(change, mtu);
+		rc = rtnl_link_build_change_request(link, change, 0, &msg);
+	}
+	if (change)
+		rtnl_link_put(change);
+	if (link)
+		rtnl_link_put(link);
+	if (mtu)
+		snprintf(text, sizeof(text), " with MTU %" PRIu32, mtu);
+	return put(r, rc, msg, err, "link up%s", text);
+}
+
+int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err)
+{
+	struct rtnl_qdisc *qdisc = rtnl_qdisc_alloc();
+	struct nl_msg *msg = NULL;
+	int rc = -NLE_NOMEM;
+
+	if (qdisc) {
+		rtnl_tc_set_ifindex(TC_CAST(qdisc), r->ifindex);
+		rtnl_tc_set_parent(TC_CAST(qdisc), TC_H_ROOT);
+		rc = rtnl_tc_set_kind(TC_CAST(qdisc), kind);
+		if (!rc)
+			rc = rtnl_qdisc_build_add_request(qdisc, NLM_F_CREATE |
+							  NLM_F_REPLACE, &msg);
+		rtnl_qdisc_put(qdisc);
+	}
+	return put(r, rc, msg, err, "qdisc %s", kind);
+}
+
+/* libnl's rules know neither inversion nor the suppressed length. */
+static int put_rule(struct nl_msg *msg, const struct om_rule *rule)
+{
+	const struct fib_rule_hdr h = {
+		.family = (uint8_t)rule->family,
+		.action = FR_ACT_TO_TBL,
+		.flags = rule->not_mark ? FIB_RULE_INVERT : 0,
+	};
+	int rc = nlmsg_append(msg, (void *)&h, sizeof(h), NLMSG_ALIGNTO);
+
+	if (!rc)
+		rc = nla_put_u32(msg, FRA_TABLE, rule->table);
+	if (!rc && rule->not_mark)
+		rc = nla_put_u32(msg, FRA_FWMARK, rule->not_mark);
+	if (!rc && rule->no_default)
+		rc = nla_put_u32(msg, FRA_SUPPRESS_PREFIXLEN, 0);
+	return rc;
+}
+
+int om_rtnl_rule(struct om_rtnl *r, int change, const struct om_rule *rule,
+		 struct om_err *err)
+{
+	bool new = change == RTM_NEWRULE;
+	struct nl_msg *msg = nlmsg_alloc_simple(change, new ? NLM_F_CREATE |
+						NLM_F_EXCL : 0);
+	int rc = msg ? put_rule(msg, rule) : -NLE_NOMEM;
+
+	if (rc && msg)
+		nlmsg_free(msg);
+	rc = put(r, rc, msg, err, "%srule of table %" PRIu32,
+		 rule->family == AF_INET ? "" : "IPv6 ", rule->table);
+	return rc ? rc : om_rtnl_flush(r, err);
+}
+
+static int put_dump(struct om_rtnl *r, int family, uint32_t table,
+		    struct om_err *err)
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_DUMP);
+	struct rtmsg rt = { .rtm_family = (uint8_t)family };
+	int rc = -NLE_NOMEM;
+
+	if (msg)
+		rc = nlmsg_append(msg, &rt, sizeof(rt), NLMSG_ALIGNTO);
+	if (msg && !rc)
+		rc = nla_put_u32(msg, RTA_TABLE, table);
+	if (msg && rc)
+		nlmsg_free(msg);
+	return put(r, rc, msg, err, "routes of table %" PRIu32, table);
+}
+
+int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,
+		     struct om_defaults *found, struct om_err *err)
+{
+	int rc, tries = DUMP_TRIES;
+
+	r->found = found;
+	r->family = family;
+	do {
+		*found = (struct om_defaults){ 0 };
+		rc = put_dump(r, family, table, err);
+		if (!rc)
+			rc = send_batch(r, err);
+	} while (rc == -NLE_DUMP_INTR && --tries);
+	if (rc < 0)
+		return lib_error(err, rc);
+	/* A table without a route is not there. */
+	return rc && err->sys == ENOENT ? OM_OK : rc;
+}

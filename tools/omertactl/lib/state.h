@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A device with its peers, their prefixes and keys, as read from the kernel. */
+#ifndef OM_STATE_H
+#define OM_STATE_H
+
+#include "lib/model.h"
+
+struct om_nl;
+
+struct om_state {
+	struct om_device dev;
+	struct om_list peers;		/* of struct om_peer, with allowed_ips */
+	struct om_list keys;		/* of struct om_key */
+};
+
+enum om_parts {
+	OM_PEERS = 1,
+	OM_PREFIXES = 2,
+	OM_KEYS = 4,
+	OM_ALL = 7,
+};
+
+/* One device; the parts that are not asked for stay empty. */
+int om_state_load(struct om_nl *nl, const char *ifname, enum om_parts parts,
+		  struct om_state *state, struct om_err *err);
+void om_state_free(struct om_state *state);
+
+/* A list of struct om_state: of @ifname, or of all devices if it is NULL */
+int om_states_load(struct om_nl *nl, const char *ifname, enum om_parts parts,
+		   struct om_list *states, struct om_err *err);
+void om_states_free(struct om_list *states);
+
+/* The id of the peer that a user calls @text: a number or a unique name */
+int om_peer_resolve(struct om_nl *nl, const char *ifname, const char *text,
+		    uint32_t *id, struct om_err *err);
+
+/*
+ * Send a peer with any number of prefixes: @cmd with the settings and as many
+ * prefixes as fit in, then peer-set with the others. *done counts prefixes.
+ */
+int om_peer_send(struct om_nl *nl, int cmd, const struct om_peer *peer,
+		 size_t *done, struct om_err *err);
+
+#endif

@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0
-#include "cmd.h"
-
-int main(int argc, char **argv)
-{
-	return om_main(argc, argv);
-}
