@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Measures omerta's ciphers, and ways to hand work over, inside the kernel: the
- * requests of the netlink family "omerta-bench". One at a time; what they mean is in
- * the family's spec.
+ * Benchmarks of omerta's ciphers, and of the kernel's ways to dispatch work to other
+ * CPUs: the requests of the netlink family "omerta-bench", one at a time. The family's
+ * spec explains the attributes.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -19,14 +19,14 @@
 #include "workers.h"
 
 /**
- * struct request - what is to be measured
- * @task: what is done
- * @strategy: how workers get to work, NULL for inline
- * @schedule: who does what
- * @workers: their number
- * @rounds: how often
- * @limit: when to stop
- * @info: the request itself
+ * struct request - a benchmark
+ * @task: the work
+ * @strategy: dispatch of the workers, NULL for inline
+ * @schedule: distribution of the chunks over the workers
+ * @workers: number of workers
+ * @rounds: repetitions
+ * @limit: deadline
+ * @info: the netlink request
  */
 struct request {
 	struct payload_task task;
@@ -39,9 +39,9 @@ struct request {
 };
 
 /**
- * struct times - of the rounds of a split
- * @all: of all its work
- * @start: from the hand-over until the worker began
+ * struct times - nanoseconds that each round of a split took
+ * @all: from the dispatch until both halves were done
+ * @start: from the dispatch until the worker began
  */
 struct times {
 	u64 *all;
@@ -49,12 +49,12 @@ struct times {
 };
 
 /*
- * So long a request may take, since others that have to do with generic netlink may
- * have to wait for it.
+ * The longest that a request may take, as other users of generic netlink may have to
+ * wait for it.
  */
 #define LONGEST		(5ULL * NSEC_PER_SEC)
 
-/* They would disturb each other. */
+/* Requests at the same time would falsify each other's times. */
 static DEFINE_MUTEX(one_at_a_time);
 
 static u32 get_u32(const struct request *r, int attr, u32 otherwise)
@@ -107,7 +107,7 @@ static int parse_strategy(struct request *r)
 
 static int check_sizes(const struct request *r)
 {
-	/* Plaintext, ciphertext, tags; of an inline worker, too */
+	/* Plaintext, ciphertext and tags of each worker; inline counts as one. */
 	u64 most = (u64)r->workers * r->task.bytes * (2 + OMERTA_TAG_LEN);
 
 	if (r->workers > num_online_cpus()) {
@@ -141,7 +141,7 @@ static int parse(struct request *r)
 	return err ?: check_sizes(r);
 }
 
-/* Whether all of the rounds has been done, and why not */
+/* Return 0 if all rounds were done completely, else an error that tells why not. */
 static int check_done(const struct request *r, u64 chunks)
 {
 	u64 each = DIV_ROUND_UP(r->task.bytes, r->task.chunk_size);
@@ -183,8 +183,8 @@ static void put_workers(struct workers *w)
 }
 
 /*
- * Workers who begin with this CPU, or with the next if @elsewhere, where the caller
- * stays until put_workers().
+ * Allocate workers on this CPU and those after it, or from the next CPU on if @elsewhere.
+ * The caller cannot migrate until put_workers().
  */
 static struct workers *get_workers(struct request *r, bool elsewhere)
 {
@@ -205,7 +205,7 @@ static struct workers *get_workers(struct request *r, bool elsewhere)
 	return ERR_PTR(signal_pending(current) ? -EINTR : -ETIME);
 }
 
-/* Have workers work so many times. */
+/* Run the workers @times times. */
 static int run_times(struct request *r, struct workers *w, u32 times, u64 *wall)
 {
 	int err = 0;
@@ -216,7 +216,7 @@ static int run_times(struct request *r, struct workers *w, u32 times, u64 *wall)
 	return err;
 }
 
-/* Each on his own; all rounds at once, unless that would keep a CPU for too long. */
+/* Payloads of their own; all rounds at once, unless that would keep a CPU for too long. */
 static int run_own(struct request *r, struct workers *w, u64 *wall)
 {
 	u32 times = w->strategy->sleeps ? 1 : r->rounds;
@@ -229,7 +229,7 @@ static int run_own(struct request *r, struct workers *w, u64 *wall)
 	return err ?: run_times(r, w, times, wall);
 }
 
-/* All on one, round by round. */
+/* One payload for all workers, round by round */
 static int run_shared(struct request *r, struct workers *w, u64 *wall)
 {
 	struct payload p = {};
@@ -263,7 +263,10 @@ static int run_workers(struct request *r, u64 *wall, u64 *work)
 	return err;
 }
 
-/* Half of the payload here, the other there; done when both are. Returns the former. */
+/*
+ * Process the first half of the payload here while a worker processes the second, and wait
+ * for it. Returns the number of chunks done here.
+ */
 static u32 split_once(struct workers *w, const struct times *t, u32 i,
 		      struct pace *pace)
 {
@@ -278,7 +281,7 @@ static u32 split_once(struct workers *w, const struct times *t, u32 i,
 	}
 	t->all[i] = ktime_get_ns() - start;
 	t->start[i] = w->worker[0].begun - start;
-	/* Nobody refers to them any more, then. */
+	/* The worker may still be about to complete it. */
 	wait_for_completion(&w->done);
 	return chunks;
 }
@@ -348,7 +351,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The value that @percent of all do not exceed; sorts them. */
+/* Sort @value; return the value that @percent of them do not exceed. */
 static u64 percentile(u64 *value, u32 n, unsigned int percent)
 {
 	sort(value, n, sizeof(*value), compare, NULL);
@@ -415,7 +418,7 @@ static int put_common(struct sk_buff *msg, const struct request *r)
 	       nla_put_u32(msg, OMERTA_BENCH_A_BENCH_CPUS, num_online_cpus());
 }
 
-/* One at a time */
+/* Run @put, unless another request is running. */
 static int measure(struct sk_buff *msg, struct request *r,
 		   int (*put)(struct sk_buff *msg, struct request *r))
 {
@@ -433,7 +436,7 @@ static int measure(struct sk_buff *msg, struct request *r,
 	return err;
 }
 
-/* Measure, and answer. */
+/* Parse the request, measure and reply. */
 static int answer(struct genl_info *info,
 		  int (*put)(struct sk_buff *msg, struct request *r))
 {
@@ -462,7 +465,7 @@ err_msg:
 	return err;
 }
 
-/* All CPUs may be kept busy, also those of others. */
+/* A benchmark may keep all CPUs busy, also those of other namespaces and cgroups. */
 static int capable_of(struct sk_buff *skb, struct genl_info *info)
 {
 	if (netlink_capable(skb, CAP_SYS_ADMIN))

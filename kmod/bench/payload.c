@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is measured: a payload in memory, chunk by chunk sealed from one place to
- * another and opened back.
+ * The work that is measured: seal a payload chunk by chunk from one buffer to another,
+ * and open it back.
  */
 #include "payload.h"
 
@@ -14,21 +14,21 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* Bytes of work, a chunk as one of twice its size at least */
+/* Bytes of work between two looks at the clock; each chunk counts OMERTA_CHUNK_MIN more. */
 #define LOOK_AFTER	(512 * 1024)
 
 /**
- * payload_chunks() - how many chunks a payload has
+ * payload_chunks() - count the chunks of a payload
  * @p: the payload
  *
- * Return: their number.
+ * Return: number of chunks.
  */
 u32 payload_chunks(const struct payload *p)
 {
 	return DIV_ROUND_UP(p->task->bytes, p->task->chunk_size);
 }
 
-/* The chunks from @first on; returns how many, as the list has room. */
+/* Fill @list with the chunks from @first on, and return their number. */
 static unsigned int make_list(const struct payload *p, u32 first, u32 end,
 			      struct omerta_chunk *list)
 {
@@ -42,7 +42,7 @@ static unsigned int make_list(const struct payload *p, u32 first, u32 end,
 		list[i].sealed = p->sealed + at +
 				 (size_t)(first + i) * OMERTA_TAG_LEN;
 		list[i].len = min_t(size_t, task->chunk_size, task->bytes - at);
-		/* Each a record: what one is worth does not depend on others. */
+		/* One record per chunk: a bad chunk does not fail the others. */
 		list[i].nonce = OMERTA_NONCE(first + i, 0, true);
 	}
 	return n;
@@ -58,11 +58,12 @@ static void copy(const struct omerta_chunk *list, unsigned int n, bool back)
 }
 
 /**
- * limit_over() - whether it is time to stop
+ * limit_over() - look at the clock
  * @limit: the limit
- * @sleeps: whether we may be scheduled away, which this does, and stop at a signal
+ * @sleeps: true if the caller may sleep; then this reschedules if needed, and a pending
+ *	    signal ends the work, too
  *
- * Return: true if it is, for all that have the limit.
+ * Return: true if it is time to stop, for all that share the limit.
  */
 bool limit_over(struct limit *limit, bool sleeps)
 {
@@ -73,7 +74,7 @@ bool limit_over(struct limit *limit, bool sleeps)
 	return limit_reached(limit);
 }
 
-/* So much has been worked on: perhaps it is time to look at the clock. */
+/* Account @bytes of work, and look at the clock now and then. */
 static void keep_pace(struct pace *pace, size_t bytes)
 {
 	pace->bytes += bytes;
@@ -83,7 +84,7 @@ static void keep_pace(struct pace *pace, size_t bytes)
 	limit_over(pace->limit, pace->sleeps);
 }
 
-/* Returns how many chunks that was well done with. */
+/* Seal or open the chunks @first to @end - 1; return how many succeeded. */
 static u32 work_one_way(struct payload *p, u32 first, u32 end, bool open,
 			struct pace *pace)
 {
@@ -111,11 +112,11 @@ static u32 work_one_way(struct payload *p, u32 first, u32 end, bool open,
  * payload_work() - work on chunks of a payload
  * @p: the payload
  * @first: number of the first chunk
- * @end: number of the one behind the last
- * @pace: how the caller keeps to a limit; with him from one call to the next
+ * @end: number of the last chunk, plus 1
+ * @pace: the caller's progress towards its limit, kept from call to call
  *
  * Context: any but hard interrupt.
- * Return: how many chunks that was well done with; fewer if it is time to stop.
+ * Return: number of chunks that succeeded; fewer if it is time to stop.
  */
 u32 payload_work(struct payload *p, u32 first, u32 end, struct pace *pace)
 {
@@ -130,7 +131,7 @@ u32 payload_work(struct payload *p, u32 first, u32 end, struct pace *pace)
 
 /**
  * payload_free() - free a payload's memory
- * @p: the payload, perhaps without memory
+ * @p: the payload; it may have no memory
  */
 void payload_free(struct payload *p)
 {
@@ -141,13 +142,13 @@ void payload_free(struct payload *p)
 }
 
 /**
- * payload_alloc() - give a payload memory, and seal it
+ * payload_alloc() - allocate a payload's memory, and seal it once
  * @p: the payload
- * @task: what is to be done with it
- * @limit: when to stop
+ * @task: the work it is for; must stay valid as long as the payload
+ * @limit: deadline
  *
  * Context: process context.
- * Return: 0, -ENOMEM, or, if it was time to stop, -EINTR or -ETIME.
+ * Return: 0, -ENOMEM, -EINTR after a signal, or -ETIME after the deadline.
  */
 int payload_alloc(struct payload *p, const struct payload_task *task,
 		  struct limit *limit)

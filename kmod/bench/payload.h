@@ -9,12 +9,12 @@
 #include "crypto/chunk.h"
 
 /**
- * struct payload_task - what is to be done with a payload
- * @engine: seals and opens; NULL for the library
+ * struct payload_task - the work on a payload
+ * @engine: engine that seals and opens; NULL for the library
  * @copy: only copy, without a cipher
- * @chunk_size: bytes of a chunk; the last may have fewer
- * @bytes: of the payload
- * @direction: whether it is sealed, opened or both
+ * @chunk_size: bytes of each chunk but the last, which may be shorter
+ * @bytes: size of the payload
+ * @direction: seal, open or both
  */
 struct payload_task {
 	const struct omerta_engine *engine;
@@ -25,9 +25,9 @@ struct payload_task {
 };
 
 /**
- * struct limit - when those at work are to stop
- * @deadline: in the nanoseconds of ktime_get_ns()
- * @stop: now
+ * struct limit - deadline of a benchmark, shared by its workers
+ * @deadline: ktime_get_ns() at which they stop
+ * @stop: the deadline has passed, or a signal came
  */
 struct limit {
 	u64 deadline;
@@ -35,10 +35,10 @@ struct limit {
 };
 
 /**
- * struct pace - how someone keeps to a limit
+ * struct pace - progress of one worker towards a limit
  * @limit: the limit
- * @sleeps: whether he may be scheduled away, and should stop at a signal
- * @bytes: that he has worked on since he looked
+ * @sleeps: the worker may sleep, and stops at a signal
+ * @bytes: work since it last looked at the clock
  */
 struct pace {
 	struct limit *limit;
@@ -48,7 +48,7 @@ struct pace {
 
 /**
  * struct payload - memory to work on
- * @task: what is to be done
+ * @task: the work
  * @plain: plaintext
  * @sealed: ciphertexts and tags, chunk by chunk
  * @secret: the key
@@ -60,7 +60,7 @@ struct payload {
 	u8 secret[OMERTA_SECRET_LEN];
 };
 
-/* Whether somebody has found it to be over */
+/* Return true if limit_over() has returned true for any worker. */
 static inline bool limit_reached(const struct limit *limit)
 {
 	return READ_ONCE(limit->stop);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ways in which workers can be set to work.
+ * The kernel's ways to dispatch work: workqueues, kthreads, padata, NAPI
  */
 #include <linux/errno.h>
 
@@ -101,7 +101,7 @@ static void padata_parallel(struct padata_priv *padata)
 	padata_do_serial(padata);
 }
 
-/* In the order of their start: who is through before others waits for them. */
+/* padata keeps the order: a worker that finishes early waits here for those before it. */
 static void padata_serial(struct padata_priv *padata)
 {
 	worker_done(container_of(padata, struct worker, padata));
@@ -144,7 +144,7 @@ static int poll(struct napi_struct *napi, int budget)
 	struct worker *worker = container_of(napi, struct worker, napi);
 
 	worker_work(worker);
-	/* From then on it may be scheduled again. */
+	/* First, as worker_done() may start the next round. */
 	napi_complete_done(napi, 0);
 	worker_done(worker);
 	return 0;
@@ -168,7 +168,7 @@ static int napi_prepare(struct workers *w)
 		struct worker *worker = &w->worker[i];
 
 		INIT_CSD(&worker->csd, interrupt, worker);
-		/* Not to be found, and polled, by who has not scheduled it. */
+		/* Without a NAPI id, so that busy polling cannot find it */
 		netif_napi_add_tx(w->dev, &worker->napi, poll);
 		napi_enable(&worker->napi);
 	}
@@ -179,9 +179,9 @@ static int napi_start(struct worker *worker)
 {
 	int err;
 
-	/* On this CPU it is no interrupt: then it runs at the end of this. */
+	/* On this CPU it is a plain call: NAPI then runs at local_bh_enable(). */
 	local_bh_disable();
-	/* Fails if the CPU has gone. */
+	/* Fails if the CPU is offline by now. */
 	err = smp_call_function_single_async(worker->cpu, &worker->csd);
 	local_bh_enable();
 	return err;
@@ -222,10 +222,10 @@ static const struct strategy strategies[] = {
 };
 
 /**
- * strategy_find() - a way to set workers to work
- * @number: its number, not of inline
+ * strategy_find() - look up a strategy
+ * @number: its number; inline has none
  *
- * Return: the strategy, or NULL if this kernel has not what it needs.
+ * Return: the strategy, or NULL if this kernel does not support it.
  */
 const struct strategy *strategy_find(enum omerta_bench_strategy number)
 {

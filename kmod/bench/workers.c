@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Workers who work on payloads at the same time, each on one of his own or all on one.
+ * Workers that process payloads at the same time, each a payload of its own or all the same
  */
 #include "workers.h"
 
@@ -19,7 +19,7 @@ static bool claim(struct worker *worker, u32 *first, u32 *end)
 
 	switch (w->schedule) {
 	case OMERTA_BENCH_SCHEDULE_STATIC:
-		/* Once: then his first is that behind his last. */
+		/* One share per worker */
 		if (*end)
 			return false;
 		n = chunks - w->first;
@@ -47,7 +47,7 @@ static bool claim(struct worker *worker, u32 *first, u32 *end)
  * worker_work() - do a worker's share
  * @worker: the worker
  *
- * Context: as the strategy has it; any but hard interrupt.
+ * Context: depends on the strategy; never hard interrupt.
  */
 void worker_work(struct worker *worker)
 {
@@ -69,7 +69,7 @@ void worker_work(struct worker *worker)
 }
 
 /**
- * worker_done() - tell that a worker is done
+ * worker_done() - report that a worker is done
  * @worker: the worker
  *
  * Context: any.
@@ -82,7 +82,7 @@ void worker_done(struct worker *worker)
 
 /**
  * workers_free() - free workers
- * @w: those of workers_new(); nobody works any more
+ * @w: workers from workers_new(), all idle
  *
  * Context: process context, free to migrate, as workers_new().
  */
@@ -97,16 +97,16 @@ void workers_free(struct workers *w)
 }
 
 /**
- * workers_new() - make workers
- * @strategy: how they get to work
- * @n: their number
- * @cpu: of the first; the others' follow
- * @limit: when they are to stop; stays the caller's, until they are freed
+ * workers_new() - allocate workers
+ * @strategy: their dispatch
+ * @n: number of workers
+ * @cpu: CPU of the first; each other gets the next one
+ * @limit: their deadline; owned by the caller, and used until they are freed
  *
- * They have no payload yet.
+ * The workers have no payload yet.
  *
- * Context: process context, free to migrate: it waits for CPUs that come or go, which
- * wait for those who have to stay.
+ * Context: process context, free to migrate: this waits for CPU hotplug, which waits for
+ * tasks that cannot migrate.
  * Return: the workers, or an ERR_PTR().
  */
 struct workers *workers_new(const struct strategy *strategy, unsigned int n,
@@ -138,8 +138,8 @@ struct workers *workers_new(const struct strategy *strategy, unsigned int n,
 }
 
 /**
- * workers_begin() - let workers work
- * @w: the workers, none of whom works
+ * workers_begin() - start all workers
+ * @w: the workers, all idle
  *
  * Context: process context.
  */
@@ -149,7 +149,7 @@ void workers_begin(struct workers *w)
 
 	reinit_completion(&w->done);
 	atomic_set(&w->next, w->first);
-	/* They see all that is before. */
+	/* Workers that start see all writes before this. */
 	atomic_set_release(&w->left, w->n);
 	for (i = 0; i < w->n; i++) {
 		int err = w->strategy->start(&w->worker[i]);
@@ -162,13 +162,13 @@ void workers_begin(struct workers *w)
 }
 
 /**
- * workers_run() - have workers work, and wait until they have
+ * workers_run() - start all workers, and wait for them
  * @w: the workers
- * @wall: how long it takes is added to it, nanoseconds
+ * @wall: the time until all were done is added to it, nanoseconds
  *
  * Context: process context.
- * Return: 0, -EINTR if a signal came, then they have stopped early; or why one of them
- * could not start.
+ * Return: 0; -EINTR after a signal, which ends the work early; or the error of a worker
+ * that could not start.
  */
 int workers_run(struct workers *w, u64 *wall)
 {
@@ -186,10 +186,10 @@ int workers_run(struct workers *w, u64 *wall)
 }
 
 /**
- * workers_chunks() - how much has been done
- * @w: the workers, none of whom works
+ * workers_chunks() - sum up the work
+ * @w: the workers, all idle
  *
- * Return: number of chunks that they were well done with, each as often as it was.
+ * Return: number of chunks that succeeded, over all rounds.
  */
 u64 workers_chunks(const struct workers *w)
 {

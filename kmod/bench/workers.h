@@ -16,21 +16,21 @@
 struct workers;
 
 /**
- * struct worker - one of several who work at the same time
- * @all: he and the others
- * @index: his number
- * @cpu: where he works, as far as the strategy says so
- * @own: his payload, if each has one
- * @pace: how he keeps to the limit of all
- * @begun: when he began
- * @ns: how long he worked
- * @chunks: that he was well done with
- * @work: of a workqueue
- * @kwork: of @kthread
- * @kthread: the thread
- * @padata: for padata
- * @csd: an interrupt
- * @napi: that is scheduled by it
+ * struct worker - one of several workers that run at the same time
+ * @all: all workers
+ * @index: its number, from 0
+ * @cpu: the CPU it runs on, unless the strategy chooses another
+ * @own: its payload, if each worker has one
+ * @pace: its progress towards the limit of all
+ * @begun: ktime_get_ns() at which it last began
+ * @ns: time that it worked, over all rounds
+ * @chunks: chunks that succeeded, over all rounds
+ * @work: its work item, for workqueues
+ * @kwork: its work item for @kthread
+ * @kthread: its thread
+ * @padata: its job, for padata
+ * @csd: the call to @cpu that schedules @napi
+ * @napi: its NAPI instance
  */
 struct worker {
 	struct workers *all;
@@ -50,13 +50,13 @@ struct worker {
 };
 
 /**
- * struct strategy - how workers get to work
- * @prepare: once, before all others; returns 0 or a negative errno, then @release is
- *	     called nevertheless
- * @start: let a worker work, by calling worker_work() and worker_done(); returns 0, or
- *	   a negative errno if that cannot be now, and neither is called
- * @release: when nobody works any more
- * @sleeps: whether workers may be scheduled away
+ * struct strategy - a way to dispatch workers
+ * @prepare: called once, before the others; returns 0 or a negative errno, and @release
+ *	     is called in either case
+ * @start: dispatch a worker, which calls worker_work() and worker_done(); returns 0, or
+ *	   a negative errno, and then neither is called
+ * @release: called once, when all workers are idle
+ * @sleeps: workers may sleep
  */
 struct strategy {
 	int (*prepare)(struct workers *w);
@@ -66,22 +66,22 @@ struct strategy {
 };
 
 /**
- * struct workers - those who work together, and on what
- * @schedule: who does what
- * @strategy: how they get to work
- * @n: their number
- * @rounds: of each with a payload of his own
- * @shared: the payload of all
- * @first: the first chunk of @shared that is theirs
- * @next: the first chunk that nobody has claimed
- * @left: those who are not done
- * @done: that nobody is left
- * @limit: when they are to stop
- * @err: why a worker did not start
- * @wq: of strategies with a workqueue
- * @pinst: of padata
- * @shell: of padata
- * @dev: of NAPI
+ * struct workers - workers, and the work they share
+ * @schedule: distribution of the chunks over the workers
+ * @strategy: their dispatch
+ * @n: number of workers
+ * @rounds: rounds of each worker, if each has a payload of its own
+ * @shared: the payload of all, otherwise
+ * @first: first chunk of @shared that is for the workers
+ * @next: first chunk that no worker has claimed
+ * @left: number of workers still at work
+ * @done: completed by the last of them
+ * @limit: their deadline
+ * @err: error of a worker that did not start, or 0
+ * @wq: the workqueue of strategies that use one
+ * @pinst: padata's instance
+ * @shell: padata's shell
+ * @dev: the device that NAPI needs
  * @worker: the workers
  */
 struct workers {
@@ -103,7 +103,7 @@ struct workers {
 	struct worker worker[];
 };
 
-/* The CPU that follows @cpu, after the last the first */
+/* Return the online CPU after @cpu, or the first one after the last. */
 static inline unsigned int cpu_after(unsigned int cpu)
 {
 	cpu = cpumask_next(cpu, cpu_online_mask);

@@ -29,7 +29,7 @@
  * @len: bytes of the chunk from this block on; 0 if the lane has no block. Not maintained
  *	 while one-time keys are made, like @from and @to.
  * @from: input that the block is added to
- * @to: where the output goes
+ * @to: output
  */
 struct omerta_mb_lanes {
 	u32 counter[OMERTA_MB_BLOCKS];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ChaCha20 (RFC 8439, 2.3) of many blocks at once, of whatever chunks: each block has a
- * lane of its own of 16 vectors. As many vectors as the registers hold are worked on,
- * BATCHES times 16: every operation waits for the one before, and the other batch's go
- * in between.
+ * ChaCha20 (RFC 8439, 2.3) of many blocks at once, which may belong to different chunks:
+ * each block has one lane of 16 vectors. BATCHES times 16 vectors, as many as the registers
+ * hold, are processed together: each operation depends on the one before, and those of the
+ * other batch fill the gaps.
  */
 #define BLOCKS		(BATCHES * LANES)
 
@@ -32,7 +32,7 @@ static __always_inline lanes_t all(u32 word)
 }
 
 #ifdef __ARM_NEON
-/* One instruction fewer than what compilers make of the other */
+/* One instruction less than compilers make of the generic form */
 static __always_inline lanes_t rotate(lanes_t v, int bits)
 {
 	lanes_t rotated = v << bits;
@@ -77,7 +77,7 @@ static __always_inline lanes_t rotate8(lanes_t v)
 #endif
 
 #if BATCHES > 1
-/* Of all columns, or diagonals: an operation of each, then the next one */
+/* Four quarter rounds, of the columns or the diagonals, interleaved by operation */
 static __always_inline void four_rounds(state_t *x, int batches, bool diagonal)
 {
 	int i, q;
@@ -103,7 +103,7 @@ static __always_inline void double_round(state_t *x, int batches)
 	four_rounds(x, batches, true);
 }
 #else
-/* One after the other: four at once would need more registers than there are. */
+/* One quarter round after the other: four at once would need too many registers. */
 static __always_inline void quarter_round(state_t *x, int batches, int a, int b,
 					  int c, int d)
 {
@@ -186,12 +186,12 @@ static __always_inline void next_stashed(struct omerta_mb_cursor *c,
 	}
 }
 
-/* Lanes that are found in each double round for the next blocks */
+/* Lanes of the next blocks that are set up in each double round */
 #define PER_ROUND	(BLOCKS < 8 ? 1 : BLOCKS / 8)
 
 /*
- * Make the blocks of @l, in lanes of @made; the processor finds those after them
- * meanwhile.
+ * Generate the blocks of @l in lanes of @made. The next blocks are set up in between, so
+ * that the processor overlaps both.
  */
 static __always_inline void make_blocks(state_t *made, int batches,
 					const struct omerta_mb *mb,
@@ -223,7 +223,7 @@ static __always_inline void make_blocks(state_t *made, int batches,
 			for (j = 0; j < PER_ROUND; j++)
 				next_block(c, next, i * PER_ROUND + j);
 	}
-	/* Read the secret again, lest it was on the stack meanwhile. */
+	/* Read the secret again: kept until here, it would be spilled to the stack. */
 	OPTIMIZER_HIDE_VAR(k);
 	UNROLLED
 	for (j = 0; j < batches; j++) {
@@ -335,7 +335,7 @@ static __always_inline void xor_block(u8 *to, const u8 *from, const state_t x,
 		      load(from + 4 * LANES * i) ^ x[LANES * i + lane]);
 }
 
-/* With key stream in memory */
+/* XOR with key stream in memory. */
 static void xor_stash(u8 *to, const u8 *from, const u8 *stash, u32 len)
 {
 	u64 a, b;
@@ -353,7 +353,7 @@ static void xor_stash(u8 *to, const u8 *from, const u8 *stash, u32 len)
 		to[i] = from[i] ^ stash[i];
 }
 
-/* Keep a batch of key stream for later, where it was made. */
+/* Transpose a batch of key stream in place, for later use. */
 static noinline_for_stack void stash_batch(struct omerta_mb *mb, int batch)
 {
 	u8 (*stash)[OMERTA_BLOCK_LEN] = &mb->blocks[LANES * batch];
@@ -367,8 +367,8 @@ static noinline_for_stack void stash_batch(struct omerta_mb *mb, int batch)
 }
 
 /*
- * One-time keys from chunk @first on. Lanes that are left begin with the key stream, and
- * the blocks behind those are found already.
+ * Generate one-time keys from chunk @first on. Spare lanes generate the first key stream
+ * blocks, and the blocks after those are set up, too.
  */
 static __always_inline void make_keys(struct omerta_mb *mb,
 				      const struct omerta_chunk *list,
@@ -426,7 +426,7 @@ static __always_inline void crypt_blocks(struct omerta_mb *mb, int batches,
 	}
 }
 
-/* What make_keys() has left over; returns the number of blocks. */
+/* Use the key stream that make_keys() stashed; return the number of blocks. */
 static __always_inline u32 use_stash(struct omerta_mb *mb, struct omerta_mb_cursor *c,
 				     u32 blocks)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Numbers modulo 2^130 - 5 as five limbs of 26 bits, multiplied 32 bits by 32. What is
- * above 2^130 comes back times 5.
+ * Numbers modulo 2^130 - 5 as five limbs of 26 bits, multiplied 32 bits by 32. Bits above
+ * 2^130 are folded back times 5.
  */
 #define N_LIMBS	5
 #define MASK26	((1ULL << 26) - 1)
 
 /*
- * A limb as it is multiplied, and the sum with such a product. In C for tools that
- * follow values through the code: not those of the assembler.
+ * A limb as a factor, and a multiply-accumulate. Tools that track values through the code
+ * (const_time.c) need the C form, as they do not understand the assembler's.
  */
 #ifdef __ARM_NEON
 typedef halves_t factor_t;
@@ -48,7 +48,7 @@ static __always_inline ways_t mul_add(ways_t sum, factor_t a, factor_t b)
 #else
 	ways_t product;
 
-	/* Compilers would add in another order, and keep many products for that. */
+	/* Fixes the order of additions: compilers choose one that keeps many products. */
 #ifdef __AVX2__
 	asm("vpmuludq %3, %2, %1\n\tvpaddq %1, %0, %0"
 	    : "+v" (sum), "=&v" (product) : "v" (a), "v" OR_MEMORY (b));
@@ -94,7 +94,7 @@ static __always_inline void carry(ways_t *h, ways_t *d)
 	ways_t c;
 	int i;
 
-	/* Two at a time, as they do not wait for each other. */
+	/* Two independent chains at a time */
 	d[1] += d[0] >> 26;
 	d[4] += d[3] >> 26;
 	d[0] &= MASK26;
@@ -124,20 +124,20 @@ static __always_inline void to_limbs(ways_t *m, ways_t low, ways_t high)
 	m[4] = high >> 40;
 }
 
-/* A block's limbs, with the bit behind its end where @bit is set */
+/* Split a block into limbs, and set the bit after its end where @bit is set. */
 static __always_inline void block_limbs(ways_t *m, const ways_t *v, ways_t bit)
 {
 	to_limbs(m, v[0], v[1]);
 	m[4] |= bit & 1ULL << 24;
 }
 
-/* Of the part of a one-time key that is the multiplier */
+/* Clamp the first half of a one-time key, and split it into limbs. */
 static __always_inline void clamped_limbs(ways_t *r, ways_t low, ways_t high)
 {
 	to_limbs(r, low & 0x0ffffffc0fffffff, high & 0x0ffffffc0ffffffc);
 }
 
-/* What limbs of 26 bits are multiplied by, and so 5 times what they are */
+/* Turn limbs into factors, and into factors times 5. */
 static __always_inline void to_factors(factor_t *r, factor_t *r5,
 				       const ways_t *m)
 {
@@ -150,7 +150,7 @@ static __always_inline void to_factors(factor_t *r, factor_t *r5,
 	}
 }
 
-/* Multiply what carry() left, or the sum of some of that. */
+/* Multiply; @h comes from carry(), or is the sum of few such numbers. */
 static __always_inline void multiply(ways_t *h, const ways_t *by)
 {
 	factor_t r[5] __uninitialized;
@@ -174,7 +174,7 @@ static __always_inline void make_powers(struct powers *p, ways_t low, ways_t hig
 	to_factors(p->rr, p->rr5, m);
 }
 
-/* The multiplier's square, as limbs */
+/* Square the multiplier. */
 static __always_inline void square(ways_t *x, const struct powers *p)
 {
 	int i;
@@ -193,7 +193,7 @@ static __always_inline void add_limbs(ways_t *h, const ways_t *m)
 		h[i] += m[i];
 }
 
-/* Add two blocks, one behind the other. */
+/* Add two consecutive blocks. */
 static __always_inline void add_two(ways_t *h, const struct powers *p,
 				    const ways_t *v, ways_t bit, ways_t bit2)
 {
@@ -220,7 +220,7 @@ static __always_inline void add_one(ways_t *h, const struct powers *p,
 	carry(h, d);
 }
 
-/* The only number below 2^130 - 5, of which the low 128 bits count */
+/* Reduce @h fully, and return its low 128 bits. */
 static __always_inline void reduce(ways_t *h, ways_t *low, ways_t *high)
 {
 	ways_t g[5] __uninitialized;
@@ -240,7 +240,7 @@ static __always_inline void reduce(ways_t *h, ways_t *low, ways_t *high)
 	}
 	h[1] += h[0] >> 26;
 	h[0] &= MASK26;
-	/* Minus the modulus, if that is not below 0 */
+	/* Subtract the modulus if the result is not negative. */
 	g[0] = h[0] + 5;
 	UNROLLED
 	for (i = 1; i < 5; i++)

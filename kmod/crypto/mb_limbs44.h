@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Numbers modulo 2^130 - 5 as limbs of 44, 44 and 42 bits, multiplied 52 bits by 52. What
- * is above 2^130 comes back times 5; above 2^132, where products of limbs end, times 20.
+ * Numbers modulo 2^130 - 5 as limbs of 44, 44 and 42 bits, multiplied 52 bits by 52. Bits
+ * above 2^130 are folded back times 5; those above 2^132, where limbs of products start,
+ * times 20.
  */
 #define N_LIMBS	3
 #define MASK44	((1ULL << 44) - 1)
@@ -18,7 +19,7 @@ struct powers {
 	ways_t r[3], r20[3], rr[3], rr20[3];
 };
 
-/* Sums of the low 52 bits of products, and of the bits above them */
+/* Sums of the products' low 52 bits, and of their high bits */
 struct sums {
 	ways_t low[3], high[3];
 };
@@ -83,14 +84,14 @@ static __always_inline void to_limbs(ways_t *m, ways_t low, ways_t high)
 	m[2] = high >> 24;
 }
 
-/* A block's limbs, with the bit behind its end where @bit is set */
+/* Split a block into limbs, and set the bit after its end where @bit is set. */
 static __always_inline void block_limbs(ways_t *m, const ways_t *v, ways_t bit)
 {
 	to_limbs(m, v[0], v[1]);
 	m[2] |= bit & 1ULL << 40;
 }
 
-/* Of the part of a one-time key that is the multiplier */
+/* Clamp the first half of a one-time key, and split it into limbs. */
 static __always_inline void clamped_limbs(ways_t *r, ways_t low, ways_t high)
 {
 	to_limbs(r, low & 0x0ffffffc0fffffff, high & 0x0ffffffc0ffffffc);
@@ -105,7 +106,7 @@ static __always_inline void times_20(ways_t *to, const ways_t *from)
 		to[i] = (from[i] << 4) + (from[i] << 2);
 }
 
-/* Multiply what carry() left, or the sum of some of that. */
+/* Multiply; @h comes from carry(), or is the sum of few such numbers. */
 static __always_inline void multiply(ways_t *h, const ways_t *by)
 {
 	ways_t by20[3] __uninitialized;
@@ -127,7 +128,7 @@ static __always_inline void make_powers(struct powers *p, ways_t low, ways_t hig
 	times_20(p->rr20, p->rr);
 }
 
-/* The multiplier's square, as limbs */
+/* Square the multiplier. */
 static __always_inline void square(ways_t *x, const struct powers *p)
 {
 	int i;
@@ -144,7 +145,7 @@ static __always_inline void add_limbs(ways_t *h, const ways_t *m)
 	h[2] += m[2];
 }
 
-/* Add two blocks, one behind the other. */
+/* Add two consecutive blocks. */
 static __always_inline void add_two(ways_t *h, const struct powers *p,
 				    const ways_t *v, ways_t bit, ways_t bit2)
 {
@@ -171,7 +172,7 @@ static __always_inline void add_one(ways_t *h, const struct powers *p,
 	carry(h, &d);
 }
 
-/* The only number below 2^130 - 5, of which the low 128 bits count */
+/* Reduce @h fully, and return its low 128 bits. */
 static __always_inline void reduce(ways_t *h, ways_t *low, ways_t *high)
 {
 	ways_t g[3] __uninitialized;
@@ -188,7 +189,7 @@ static __always_inline void reduce(ways_t *h, ways_t *low, ways_t *high)
 		h[1] += h[0] >> 44;
 		h[0] &= MASK44;
 	}
-	/* Minus the modulus, if that is not below 0 */
+	/* Subtract the modulus if the result is not negative. */
 	g[0] = h[0] + 5;
 	g[1] = h[1] + (g[0] >> 44);
 	g[2] = h[2] + (g[1] >> 44);

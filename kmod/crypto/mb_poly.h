@@ -4,9 +4,10 @@
  * each in a lane of its own. Lanes with fewer blocks begin later, so that all end
  * together. Two blocks are added at a time: h = (h + a) * r^2 + b * r.
  *
- * Of fewer chunks, each has several lanes, for parts of equal length that follow each
- * other. The sum of a part is multiplied by the power of r that those behind it are long
- * (Goll and Gueron, Vectorization of Poly1305 Message Authentication Code, 2015).
+ * If there are fewer chunks than lanes, a chunk has several lanes, one for each of its
+ * parts of equal length. The sum of a part is multiplied by r to the power of the number of
+ * blocks that follow the part (Goll and Gueron, Vectorization of Poly1305 Message
+ * Authentication Code, 2015).
  */
 typedef u64 ways_t __attribute__((__vector_size__(8 * WAYS)));
 typedef u32 halves_t __attribute__((__vector_size__(4 * WAYS)));
@@ -31,12 +32,12 @@ static __always_inline ways_t ways_all(u64 word)
 
 #include LIMBS
 
-/* Bytes of each lane that are taken at once, in vectors and in Poly1305's blocks */
+/* A step: the input that each lane takes at once, as vectors, bytes and blocks */
 #define VECTORS	(WAYS == 2 ? 2 : 1)
 #define STEP	(8 * WAYS * VECTORS)
 #define STEP16	(STEP / 16)
 
-/* Of WAYS chunks, 64 bits of their one-time keys */
+/* Return 64 bits of the one-time keys of WAYS chunks. */
 static __always_inline ways_t key_words(const struct omerta_mb *mb,
 					unsigned int first, int word)
 {
@@ -102,7 +103,7 @@ static __always_inline void to_words(ways_t *v)
 }
 #endif
 
-/* A chunk's lanes are next to each other: from one lane for each to those of all */
+/* Spread one lane for each chunk to all its lanes, which are adjacent. */
 #if WAYS == 8
 static __always_inline ways_t spread(ways_t v, unsigned int parts)
 {
@@ -113,7 +114,7 @@ static __always_inline ways_t spread(ways_t v, unsigned int parts)
 	return v;
 }
 
-/* And back */
+/* Undo spread(). */
 static __always_inline ways_t gather(ways_t v, unsigned int parts)
 {
 	if (parts == 2)
@@ -185,9 +186,9 @@ static __always_inline ways_t swap1(ways_t v)
 #endif
 
 /**
- * struct streams - parts of ciphertexts, one for each lane, behind some bytes of nothing
- * @data: its address, as if it began with them
- * @none: how many those are, a multiple of 16
+ * struct streams - parts of ciphertexts, one for each lane, with some bytes of nothing ahead
+ * @data: address of the part, less @none
+ * @none: bytes of nothing, a multiple of 16
  * @len: length of the part
  * @whole: length of the whole ciphertext
  */
@@ -207,9 +208,9 @@ static __always_inline void find_streams(struct streams *s,
 	unsigned int i, shift = fls64(parts) - 1;
 
 	for (i = 0; i < WAYS; i++) {
-		/* Spare lanes do as the first, lest they have steps of their own. */
+		/* Spare lanes repeat the first chunk, and thus need no steps of their own. */
 		const struct omerta_chunk *c = &list[i >> shift < n ? i >> shift : 0];
-		/* Where the whole begins and ends, from this part on */
+		/* Begin and end of the ciphertext, relative to this part */
 		int from = (parts - (i & (parts - 1))) * size -
 			   round_up(c->len, 16);
 		int to = from + c->len;
@@ -221,7 +222,7 @@ static __always_inline void find_streams(struct streams *s,
 	}
 }
 
-/* STEP bytes at @off, where each lane has all of them */
+/* Load STEP bytes at @off; each lane has all of them. */
 static __always_inline void take_all(const struct streams *s, u32 off, ways_t *v)
 {
 	int i, j;
@@ -235,7 +236,7 @@ static __always_inline void take_all(const struct streams *s, u32 off, ways_t *v
 	to_words(v);
 }
 
-/* Of a lane that has less of it, with zeros instead */
+/* Load STEP bytes of a lane that has only some of them, and zeros for the others. */
 static noinline_for_stack void take_part(const struct streams *s, u32 off,
 					 int lane, ways_t *v)
 {
@@ -251,7 +252,7 @@ static noinline_for_stack void take_part(const struct streams *s, u32 off,
 		v[WAYS * i + lane] = ways_load(bytes + 8 * WAYS * i);
 }
 
-/* STEP bytes at @off, of which lanes may have less */
+/* Load STEP bytes at @off; lanes may have only some of them. */
 static noinline_for_stack void take_some(const struct streams *s, u32 off,
 					 ways_t *v)
 {
@@ -293,21 +294,21 @@ static __always_inline void add_step(ways_t *h, const struct powers *p,
 }
 
 /**
- * struct group - the state of WAYS chunks between one step and the next
- * @p: powers of their keys
- * @h: the sum
+ * struct group - Poly1305 state of WAYS chunks between two steps
+ * @p: powers of their multipliers
+ * @h: their sums
  */
 struct group {
 	struct powers p;
 	ways_t h[N_LIMBS];
 };
 
-/* As many as the registers hold */
+/* Groups whose state the registers hold */
 #define GROUPS	BATCHES
 
 static_assert(GROUPS * sizeof(struct group) <= sizeof_field(struct omerta_mb, groups));
 
-/* Not inlined, nor is the end: their vectors would take room beside the steps'. */
+/* Like end_group() not inlined: its vectors would take registers from the steps. */
 static noinline_for_stack void begin_group(struct group *g,
 					   const struct omerta_mb *mb,
 					   unsigned int first, unsigned int parts)
@@ -316,7 +317,7 @@ static noinline_for_stack void begin_group(struct group *g,
 		    spread(key_words(mb, first, 2), parts));
 }
 
-/* Multiply those of two parts that come first, where @later is 0, by @by. */
+/* Multiply the first of each two parts, where @later is 0, by @by. */
 static __always_inline void multiply_first(ways_t *h, const ways_t *by,
 					   ways_t later)
 {
@@ -331,7 +332,7 @@ static __always_inline void multiply_first(ways_t *h, const ways_t *by,
 	multiply(h, factor);
 }
 
-/* Join the parts of each chunk, of as many blocks, which all its lanes have then. */
+/* Join the parts of each chunk, of @blocks blocks each. All its lanes get the sum. */
 static noinline_for_stack void join_parts(struct group *g, unsigned int parts,
 					  u32 blocks)
 {
@@ -369,7 +370,7 @@ static noinline_for_stack void end_group(struct group *g, struct omerta_mb *mb,
 					 const struct streams *s)
 {
 	ways_t low, high, pad = key_words(mb, first, 4);
-	/* No associated data; both lengths are of 64 bits. */
+	/* No associated data; both lengths have 64 bits. */
 	ways_t lengths[] = { ways_all(0), ways_load(s->whole) };
 
 	add_one(g->h, &g->p, lengths);
@@ -381,12 +382,12 @@ static noinline_for_stack void end_group(struct group *g, struct omerta_mb *mb,
 	ways_store(&mb->tag[1][first], high);
 }
 
-/* A step's words, of all lanes each */
+/* The words of a step, each with all lanes */
 typedef ways_t words_t[WAYS * VECTORS];
 
 static_assert(GROUPS * sizeof(words_t) <= sizeof_field(struct omerta_mb, words));
 
-/* All steps of @n groups; @some has room for those where lanes have less. */
+/* Add all steps of @n groups. @some is scratch for steps that some lanes have only in part. */
 static __always_inline void add_all(struct group *g, const struct streams *s,
 				    int n, u32 longest, words_t *some)
 {
@@ -403,7 +404,7 @@ static __always_inline void add_all(struct group *g, const struct streams *s,
 		}
 	for (off = 0; off < longest; off += STEP) {
 		if (begin <= off && off + STEP <= end) {
-			/* Of an array clang would keep all in memory. */
+			/* Two variables, not an array: clang would keep an array in memory. */
 			words_t v __uninitialized, w __uninitialized;
 
 			take_all(&s[0], off, v);
@@ -434,17 +435,17 @@ static noinline_for_stack void add_one_group(struct group *g, const struct strea
 	add_all(g, s, 1, longest, some);
 }
 
-/* One's operations go in between the other's, which wait for each other. */
+/* Interleaved: each group's operations depend on each other. */
 static noinline_for_stack void add_two_groups(struct group *g, const struct streams *s,
 					      u32 longest, words_t *some)
 {
 	add_all(g, s, 2, longest, some);
 }
 
-/* Steps of a part that are worth joining it to others for */
+/* The fewest steps of a part: with fewer, joining the parts costs more than it saves. */
 #define PART_STEPS	2
 
-/* Into how many parts to cut @n chunks */
+/* Return the number of parts that each of @n chunks is cut into. */
 static __always_inline unsigned int count_parts(unsigned int n, u32 longest)
 {
 	unsigned int parts = 1;
@@ -455,7 +456,7 @@ static __always_inline unsigned int count_parts(unsigned int n, u32 longest)
 	return parts;
 }
 
-/* Tags of as many chunks from @first on as registers hold; returns how many */
+/* Compute tags from chunk @first on, for as many chunks as registers hold; return how many. */
 static unsigned int make_tags(struct omerta_mb *mb,
 			      const struct omerta_chunk *list, unsigned int n,
 			      unsigned int first)

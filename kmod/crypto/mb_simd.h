@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The multi-buffer engine for one instruction set. Its file defines:
+ * The multi-buffer engine for one instruction set. The file that includes this defines:
  *
  * ISA		its name
  * LANES	words in a vector, blocks of ChaCha20 in a batch
@@ -19,15 +19,15 @@
 
 #include "crypto/mb.h"
 
-#ifndef __CHECKER__ /* Sparse knows no vectors. */
-/* Where an operand may be in memory, clang would have it there always. */
+#ifndef __CHECKER__ /* sparse does not support vectors. */
+/* Register only: clang always picks memory where the constraint allows it. */
 #ifdef __clang__
 #define OR_MEMORY
 #else
 #define OR_MEMORY	"m"
 #endif
 
-/* For arrays of vectors, which a kernel that zeroes the stack would keep there */
+/* For arrays of vectors: CONFIG_INIT_STACK_ALL_ZERO would keep them on the stack. */
 #ifndef __uninitialized
 #define __uninitialized	__attribute__((__uninitialized__))
 #endif
@@ -50,9 +50,9 @@ static_assert(OMERTA_MB_WAYS % LANES == 0);
 #define MB_NAME(what, isa)	omerta_mb_##what##_##isa
 #define MB(what, isa)		MB_NAME(what, isa)
 
-/* All are called where this file's instructions may be used. */
+/* Context of all these: this file's instructions may be used. */
 
-/* Make one-time keys, and key stream in the lanes that are left. */
+/* Generate one-time keys, and key stream in the spare lanes. */
 void MB(keys, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
 		   unsigned int n, bool open)
 {
@@ -62,14 +62,14 @@ void MB(keys, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
 		make_keys(mb, list, n, first, open);
 }
 
-/* Encrypt or decrypt, once after the keys. */
+/* Encrypt or decrypt, once after keys(). */
 void MB(crypt, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
 		    unsigned int n, bool open)
 {
 	crypt_list(mb, list, n, open);
 }
 
-/* Make the ciphertexts' tags. */
+/* Compute the tags of the ciphertexts. */
 void MB(tags, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
 		   unsigned int n)
 {
@@ -85,7 +85,7 @@ static_assert(sizeof_field(struct omerta_mb, key) % WIPE_STEP == 0);
 static_assert(sizeof_field(struct omerta_mb, tag) % WIPE_STEP == 0);
 static_assert(sizeof_field(struct omerta_mb, groups) % WIPE_STEP == 0);
 
-/* For records of three chunks memzero_explicit() took an eighth of the time. */
+/* Records of three chunks spent an eighth of their time in memzero_explicit(). */
 static void wipe(void *mem, u32 len)
 {
 	lanes_t zero = all(0);
@@ -96,11 +96,11 @@ static void wipe(void *mem, u32 len)
 		store(mem + i + sizeof(lanes_t), zero);
 		store(mem + i + 2 * sizeof(lanes_t), zero);
 		store(mem + i + 3 * sizeof(lanes_t), zero);
-		barrier_data(mem); /* Neither left out nor made a memset() */
+		barrier_data(mem); /* neither elided nor turned into memset() */
 	}
 }
 
-/* Forget what is secret. */
+/* Wipe all secrets. */
 void MB(wipe, ISA)(struct omerta_mb *mb)
 {
 	memzero_explicit(mb->secret, sizeof(mb->secret));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Admission of handshake messages: the proofs that their senders can give, see
- * "Control datagrams" in Documentation/keying.rst. Nothing here is charged to anybody.
+ * "Control datagrams" in Documentation/keying.rst. Nothing here is charged to a tenant.
  */
 #include "datapath/admission.h"
 
@@ -151,9 +151,9 @@ void omerta_cookie_make(struct omerta_cookie_jar *jar, u64 now,
 }
 
 /**
- * omerta_cookie_write() - write the message that brings a cookie
- * @key: the reader's
- * @mac1: of the message that the cookie answers
+ * omerta_cookie_write() - write a cookie message
+ * @key: the reader's keys
+ * @mac1: mac1 of the message that the cookie answers
  * @cookie: the cookie
  * @nonce: random
  * @out: gets the message
@@ -228,7 +228,7 @@ static int sent_grow(struct omerta_sent_set *set)
 /**
  * omerta_sent_add() - remember that a message is sent
  * @set: messages sent
- * @value: what an answer to it quotes
+ * @value: number that an answer to it quotes
  * @now: boot time in ns
  *
  * The set grows until it holds what is sent in %OMERTA_SENT_NS, within a bound.
@@ -261,11 +261,12 @@ int omerta_sent_add(struct omerta_sent_set *set, u32 value, u64 now)
 /**
  * omerta_sent_answered() - check that a datagram answers a message
  * @set: messages sent
- * @value: what the datagram quotes
+ * @value: number that the datagram quotes
  * @now: boot time in ns
  *
  * Context: any but hard interrupt.
- * Return: true if such a message was sent lately, and was not answered often since.
+ * Return: true if such a message was sent within %OMERTA_SENT_NS, and fewer than
+ * %OMERTA_SENT_ANSWERS answers to it were admitted.
  */
 bool omerta_sent_answered(struct omerta_sent_set *set, u32 value, u64 now)
 {
@@ -292,7 +293,7 @@ bool omerta_sent_answered(struct omerta_sent_set *set, u32 value, u64 now)
  * omerta_sent_free() - forget all messages
  * @set: the set; may be used again
  *
- * Context: process context; nothing is added meanwhile.
+ * Context: process context; the caller excludes additions.
  */
 void omerta_sent_free(struct omerta_sent_set *set)
 {
@@ -311,11 +312,11 @@ static const u64 *seen_set(const struct omerta_seen *seen, u64 mac)
 }
 
 /**
- * omerta_seen_find() - look for a message that was let in before
+ * omerta_seen_find() - look for a message among those admitted before
  * @seen: the memory
- * @mac2: the message's, which is right
+ * @mac2: the message's mac2, which is valid
  *
- * Return: true if it was.
+ * Return: true if the message was admitted before.
  */
 bool omerta_seen_find(const struct omerta_seen *seen, const u8 *mac2)
 {
@@ -330,12 +331,12 @@ bool omerta_seen_find(const struct omerta_seen *seen, const u8 *mac2)
 }
 
 /**
- * omerta_seen_add() - remember a message that is let in
- * @seen: the memory; forgets the eldest of the message's set
- * @mac2: the message's, which is right
+ * omerta_seen_add() - remember an admitted message
+ * @seen: the memory; the oldest message of the same set is forgotten
+ * @mac2: the message's mac2, which is valid
  *
- * Only who receives at its address can make a right mac2, so spoofed floods do not
- * wash the memory out.
+ * A valid mac2 proves that the sender receives at its address. So floods from spoofed
+ * addresses do not flush this memory.
  *
  * Context: serialised by the caller.
  */

@@ -50,7 +50,7 @@ struct omerta_cookie_jar {
 /**
  * struct omerta_sent - a message that may be answered
  * @at: boot time in ns at which it was sent, 0 for a free slot
- * @value: what an answer to it quotes
+ * @value: number that an answer to it quotes
  * @answers: admitted answers
  */
 struct omerta_sent {
@@ -61,23 +61,23 @@ struct omerta_sent {
 
 /**
  * struct omerta_sent_set - messages sent lately
- * @lock: of the other members; BH off
+ * @lock: protects the other members; taken with BH off
  * @slot: set-associative table, NULL before the first message
  * @bits: binary logarithm of its number of sets
  */
 struct omerta_sent_set {
-	spinlock_t lock; /* of @slot and @bits */
+	spinlock_t lock; /* protects @slot and @bits */
 	struct omerta_sent *slot;
 	unsigned int bits;
 };
 
-/* Messages with a right mac2 that were let in; see omerta_seen_add(). */
+/* Admitted messages with a valid mac2, see omerta_seen_add() */
 #define OMERTA_SEEN_WAYS	8
 #define OMERTA_SEEN_SETS	512
 
 /**
- * struct omerta_seen - memory of messages that were let in
- * @mac: first half of each one's mac2, by the bits of it; 0 for a free slot
+ * struct omerta_seen - memory of admitted messages
+ * @mac: first half of the mac2 of each, which also chooses the set; 0 for a free slot
  * @next: slot of each set that is overwritten next
  */
 struct omerta_seen {

@@ -24,7 +24,7 @@
 #include "peer/tenant.h"
 #include "datapath/udp.h"
 
-/* Burst size of a limit: what it allows in this time, and one datagram. */
+/* Burst size of a rate limit: the datagrams of this time, and one more */
 #define BURST_TIME	(NSEC_PER_SEC / 4)
 /* A reader with a backlog counts as busy for this long. */
 #define BUSY_NS		NSEC_PER_SEC
@@ -104,7 +104,7 @@ struct omerta_datagram {
 struct omerta_admission {
 	struct omerta_sent_set ids;
 	struct omerta_sent_set macs;
-	spinlock_t lock; /* of @pending */
+	spinlock_t lock; /* protects @pending */
 	struct list_head pending;
 	unsigned int n_pending;
 	struct work_struct work;
@@ -303,7 +303,7 @@ static bool initiation_conforms(struct omerta_admission *adm,
 			READ_ONCE(adm->tun->control.source_rate));
 }
 
-/* Admit an initiation whose mac1 is right, with a cookie if the reader is busy. */
+/* Admit an initiation with a valid mac1. If the reader is busy, mac2 must be valid, too. */
 static enum omerta_drop admit(struct omerta_admission *adm, const struct omerta_binding *b,
 		 const struct omerta_datagram *d)
 {

@@ -120,7 +120,7 @@ void omerta_drops_read(struct omerta_drops __percpu *drops,
  * omerta_dev_stats_rx() - count packets that a device received
  * @dev: the device
  * @packets: their number
- * @bytes: of all
+ * @bytes: sum of their lengths
  *
  * Context: BH off. The kernel's dev_sw_netstats_rx_add() counts one packet.
  */

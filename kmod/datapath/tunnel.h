@@ -117,7 +117,7 @@ struct omerta_tunnel {
 
 	/* Configuration */
 	struct list_head list;
-	struct mutex lock; /* of the configuration */
+	struct mutex lock; /* serialises the configuration */
 	struct net *birth;
 	unsigned int generation;
 	bool dying;

@@ -145,7 +145,7 @@ err_burst:
 }
 
 /*
- * Make bursts of a packet or super-packet; of none for a keepalive. Returns 0 with the
+ * Make bursts of a packet or super-packet, or a keepalive if @skb is NULL. Returns 0 with the
  * packet consumed and its bursts appended to @jobs, or a reason with nothing done. Adds the
  * memory that is charged to the socket to @charged.
  */

@@ -430,7 +430,7 @@ static bool is_after(const struct omerta_prefix *a, const struct omerta_prefix *
 	return a->len > b->len;
 }
 
-/* First node after @p in the order of address, then length; of all if @p is NULL. */
+/* Return the node after @p in order of address, then length; the first if @p is NULL. */
 static struct omerta_allowedips_node *
 node_after(const struct omerta_allowedips *t, bool v6,
 	    const struct omerta_prefix *p)

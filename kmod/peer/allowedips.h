@@ -40,7 +40,7 @@ struct omerta_allowedips_node;
  */
 struct omerta_allowedips {
 	struct omerta_allowedips_node __rcu *root[2];
-	struct mutex *lock; /* of changes */
+	struct mutex *lock; /* serialises changes */
 };
 
 void omerta_prefix_init(struct omerta_prefix *p, bool v6, const void *addr,

@@ -75,11 +75,11 @@ int omerta_put_endpoint(struct sk_buff *msg, int attr,
  * @dev: the device that it is about
  * @cmd: its command
  * @size: bytes of its attributes
- * @multicast: it is for listeners, who are told if it cannot be allocated
+ * @multicast: for listeners, which get an error if it cannot be allocated
  * @hdr: set to its header, for genlmsg_end()
  *
  * Context: any but hard interrupt, inside an RCU read-side section.
- * Return: the message, or NULL if there is no memory, nobody listens, or the family is not
+ * Return: the message, or NULL if there is no memory, no listener, or the family is not
  * registered.
  */
 struct sk_buff *omerta_event_new(const struct net_device *dev, u8 cmd, size_t size,

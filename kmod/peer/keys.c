@@ -326,7 +326,7 @@ static bool confirm_key(struct omerta_key *key)
  * @activated: set to true if the record made the key active
  *
  * Context: the device's NAPI, which serialises the window.
- * Return: whether the record is fresh.
+ * Return: true if the record is fresh.
  */
 enum omerta_fresh omerta_key_commit(struct omerta_key *key, u64 counter,
 				    u32 len, bool *activated)

@@ -172,7 +172,7 @@ struct omerta_key {
  * @due: asks for omerta_keyring_expire(), from any context but hard interrupt
  */
 struct omerta_keyring {
-	spinlock_t lock; /* of all states */
+	spinlock_t lock; /* protects the states of all keys */
 	struct list_head keys;
 	struct omerta_key __rcu *active;
 	struct omerta_key *latest;

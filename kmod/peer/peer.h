@@ -63,7 +63,7 @@ struct omerta_peers {
 	struct net_device *dev;
 	struct omerta_tunnel *tun;
 	const struct omerta_peer_ops *ops;
-	struct mutex *lock; /* of the configuration */
+	struct mutex *lock; /* serialises the configuration */
 	struct xarray by_id;
 	unsigned int n;
 	struct list_head removed;
@@ -108,8 +108,8 @@ struct omerta_peers {
  *	       another record is sent before; 0 for none
  *
  * @endpoint_lock: protects @endpoint, and what @cache and @told_mtu say about it; BH off
- * @endpoint: where the peer is; lock: @endpoint_lock
- * @left: where the administrator moved the peer from; lock: @endpoint_lock
+ * @endpoint: the current endpoint; lock: @endpoint_lock
+ * @left: the endpoint before the administrator changed it; lock: @endpoint_lock
  * @left_until: boot time in ns until which no record moves the peer back to @left; lock:
  *		@endpoint_lock
  * @cache: route to @endpoint; lock: @endpoint_lock
@@ -149,7 +149,7 @@ struct omerta_peer {
 	refcount_t refs;
 
 	/* Transmit side */
-	spinlock_t tx_lock ____cacheline_aligned_in_smp; /* of counters and @waiting */
+	spinlock_t tx_lock ____cacheline_aligned_in_smp; /* protects counters and @waiting */
 	bool key_wanted;
 	u8 waiting_reason;
 	u32 waiting_bytes;
@@ -163,7 +163,7 @@ struct omerta_peer {
 	unsigned long answer_at;
 
 	/* Both sides; changed when the endpoint or the route changes */
-	spinlock_t endpoint_lock ____cacheline_aligned_in_smp; /* of the endpoint */
+	spinlock_t endpoint_lock ____cacheline_aligned_in_smp; /* protects the endpoint */
 	u32 told_mtu;
 	struct omerta_endpoint endpoint;
 	struct dst_cache cache;

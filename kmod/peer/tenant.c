@@ -45,7 +45,7 @@ struct owner {
 	struct hlist_node node;
 	kuid_t uid;
 	unsigned int n_tenants;
-	spinlock_t lock; /* of the charges */
+	spinlock_t lock; /* protects the charges */
 	unsigned long charged[OMERTA_RESOURCES];
 	unsigned long dead[OMERTA_RESOURCES];
 };
@@ -65,7 +65,7 @@ struct omerta_tenant {
 	struct user_namespace *ns;
 	struct owner *owner;
 	refcount_t refs;
-	spinlock_t lock; /* of the charges */
+	spinlock_t lock; /* protects the charges */
 	unsigned long charged[OMERTA_RESOURCES];
 };
 
