@@ -172,7 +172,7 @@ test_two_clocks() {
 	await agree_on_key
 	await is 3 initiations a
 	pings a 10.9.0.2
-	has_said a 'knows a later time of this host than its clock has'
+	has_said a 'knows a time of this host that is ahead of its clock'
 	# It knows that time from now on.
 	rekey a
 	await agree_on_key
@@ -194,7 +194,7 @@ test_two_clocks() {
 	none_lost b
 }
 
-# last_time NS: of its peer, it knows the last time that there is
+# last_time NS: its agent knows the last possible time of its peer
 last_time() {
 	sed -i "/^$(sed 's,/,\\/,g' "$DIR/$1.pub") /! s/ .*/ 7fffffffffffffff00000000/" "$DIR/$1.state"/*.times
 }
@@ -216,7 +216,7 @@ test_forget_time() {
 	agent b
 	old=$(key a local-id)
 	signal a USR1
-	await has_said a 'knows a time of this host than which none is later'
+	await has_said a 'knows the last possible time of this host'
 	is "$old" key a local-id
 	forget b a
 	signal a USR1
@@ -748,7 +748,7 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
 	no_ping a 10.9.0.2
 	refused has_said a 'do not open'
 	await has_said a 'omr0: peer 2 "b": its responses do not open: give both hosts the same PresharedKey'
-	await has_said b 'omr0: peer 1 "a": it begins again and again, and uses no key of ours'
+	await has_said b 'omr0: peer 1 "a": it keeps initiating and uses no key of ours'
 	await grep -E 'STATUS=in vain: ([4-9]|1[0-9]) responses that do not open' "$DIR/notified"
 	is 1 said a 'do not open'
 	is 1 said b 'uses no key'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-# Which files use vector registers, and their flags: no more than each needs, as a
-# kernel may be built for the CPU that builds it. None of their functions runs without
-# scoped_ksimd(). simd-prefix: where they are, seen from the Kbuild that includes this.
+# The files that use vector registers, and their flags: no more than each needs, as the kernel
+# may be built for the CPU of the build machine. Their functions only run inside of
+# scoped_ksimd(). simd-prefix: their folder, relative to the Kbuild that includes this.
 simd-$(CONFIG_X86_64) := avx512ifma avx512vl avx2 ssse3 sse2
 simd-$(CONFIG_ARM64) := neon
 simd-objs := $(simd-y:%=$(simd-prefix)mb_%.o)

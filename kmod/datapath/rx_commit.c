@@ -201,7 +201,7 @@ static struct omerta_rx_burst *next_burst(struct omerta_tunnel *tun)
 }
 
 /**
- * omerta_rx_time_left() - how long a run of NAPI may still take
+ * omerta_rx_time_left() - return the rest of a NAPI run's time
  * @until: end of the run; 0 before the first call, which sets it
  *
  * Return: ns; 0 or less if the run should end.
@@ -272,7 +272,7 @@ void omerta_rx_purge(struct omerta_tunnel *tun)
 
 			if (rec->outer)
 				outer = rec->outer;
-			/* Those that were delivered or dropped have been counted. */
+			/* Records that were delivered or dropped have been counted. */
 			if (i < burst->next || (burst->committed && rec->reason))
 				continue;
 			OMERTA_RX_CB(outer)->reason = OMERTA_DROP_RX_DOWN;

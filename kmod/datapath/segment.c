@@ -161,7 +161,7 @@ void omerta_segment_copy(const struct omerta_segments *s, unsigned int i,
  * @s: the packet
  * @off: offset of the part in the plaintext
  * @to: destination
- * @len: bytes; those after the packet's end are zeroed
+ * @len: bytes; bytes after the packet's end are zeroed
  */
 void omerta_segment_copy_chunk(const struct omerta_segments *s, u32 off,
 			       u8 *to, u32 len)

@@ -10,7 +10,7 @@
 #include "peer/peer.h"
 #include "datapath/tunnel.h"
 
-/* Headers of a datagram, and of what it passes through. */
+/* Headers of a datagram, and of the devices below the tunnel. */
 #define OMERTA_UDP_HEADROOM	(LL_MAX_HEADER + sizeof(struct ipv6hdr) + \
 				 sizeof(struct udphdr))
 

@@ -71,7 +71,7 @@ struct entry {
  * @t: the table
  * @lock: its lock
  * @spare: nodes for insertions
- * @owners: who may have prefixes
+ * @owners: owners of prefixes
  * @model: the prefixes, in no order
  * @n: their number
  * @lost: prefixes of the model that a replacement leaves out
@@ -79,7 +79,7 @@ struct entry {
  */
 struct table {
 	struct omerta_allowedips t;
-	struct mutex lock; /* of the table */
+	struct mutex lock; /* protects @t */
 	struct list_head spare;
 	struct omerta_allowedips_owner owners[OWNERS];
 	struct entry model[MAX_MODEL];

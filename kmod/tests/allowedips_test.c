@@ -433,7 +433,7 @@ static void check_large_order(struct kunit *test, struct table *tb, u32 n)
 	KUNIT_EXPECT_EQ(test, seen, n);
 }
 
-/* Catches: what only a large table shows: depth, order, memory not released. */
+/* Catches: faults of large tables: depth, order, memory not released. */
 static void large_table(struct kunit *test)
 {
 	const u32 n = TEST_SCALE(100000, 50000);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whether branches or addresses depend on secrets: secret and plaintext count as
- * uninitialised, which valgrind (of what gcc made) or clang's memory sanitizer follows
- * to wherever it matters. Ciphertexts and verdicts are public. With an argument there is
- * only a branch on the secret, which must be found. Besides, nothing secret is to stay in
- * the memory where an engine works.
+ * Checks that no branch and no address depends on a secret. Secret and plaintext are marked
+ * as uninitialised; valgrind (for gcc's code) or clang's memory sanitizer reports every
+ * branch and address that depends on them. Ciphertexts and verdicts are public. With an
+ * argument the program only branches on the secret, which must be reported. The program
+ * also checks that an engine leaves no secret in its scratch area.
  */
 #include "crypto/engines.c"
 #include "crypto/mb.c"

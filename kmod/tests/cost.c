@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the cipher alone costs, without a tunnel around it: tells when it is loaded
- * how long the sealing and opening of packets takes, in chunks and whole.
+ * The cost of the cipher alone, without a tunnel: when loaded, the module logs how long it
+ * takes to seal and to open packets, in chunks and whole.
  */
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -11,7 +11,7 @@
 #include "crypto/engines.h"
 
 #define REPEAT	1000
-/* With room for the tags */
+/* Size of the buffer, with space for the tags */
 #define ROOM	16384
 
 /* Lay out a packet of @len bytes in chunks of @size; return how many there are now. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keys: their states, their limits and who may still use them. Limits that
- * traffic never reaches are reached by setting the counters.
+ * Keys: their states and limits, and the use of expired keys. Limits that traffic never
+ * reaches are tested by setting the counters.
  */
 #include "peer/keyring.c"
 #include "peer/keys.c"
@@ -12,15 +12,15 @@
 #define HOUR		3600u
 
 /**
- * struct fixture - a peer's ring and what it says to the outside
- * @table: of keys
- * @ring: the keys
- * @events: what was told
- * @n_events: how many
- * @claims: secrets claimed less those released
- * @detached: those of keys that died
- * @retired: those that were wiped
- * @refuse: the error that a claim ends with
+ * struct fixture - a peer's keyring and its events
+ * @table: table of the keys
+ * @ring: the keyring
+ * @events: events, oldest first
+ * @n_events: number of events
+ * @claims: number of secrets claimed, less those released
+ * @detached: number of secrets of dead keys
+ * @retired: number of secrets that were wiped
+ * @refuse: error that a claim returns
  */
 static struct fixture {
 	struct rhashtable table;
@@ -643,7 +643,7 @@ static void refused_installs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix.n_events, 0);
 }
 
-/* Catches: a key that is used after the machine was cloned, until somebody kills it. */
+/* Catches: a key that is used between the clone of the machine and the death of the key. */
 static void earlier_epoch(struct kunit *test)
 {
 	struct omerta_key *key;

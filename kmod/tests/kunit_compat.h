@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The tests are written for KUnit. Where there is none (a kernel without
- * CONFIG_KUNIT, user space) this header and kunit_compat.c give the part of its
- * interface that they use, and KTAP as its output.
+ * The tests are written for KUnit. Without it (in a kernel without CONFIG_KUNIT, in user
+ * space) this header and kunit_compat.c provide the part of its interface that the tests
+ * use, with KTAP as output.
  *
  * Without CONFIG_KUNIT, loading omerta_test.ko runs all suites and fails with
  * -EINVAL unless all pass. Each line of KTAP is one line of the kernel log and
@@ -31,12 +31,12 @@
 
 /**
  * struct kunit - a running test case
- * @priv: the test's own
- * @name: of the case
- * @failures: expectations that did not hold
- * @skipped: whether it gave up without a verdict
- * @allocs: memory to free when it ends
- * @abort: what an assertion needs in order to leave the case
+ * @priv: private data of the test
+ * @name: name of the case
+ * @failures: number of expectations that did not hold
+ * @skipped: the case was skipped
+ * @allocs: memory to free when the case ends
+ * @abort: jump target of a failed assertion
  */
 struct kunit {
 	void *priv;

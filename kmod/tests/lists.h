@@ -13,11 +13,11 @@
  * struct lists_spec - a list of chunks, made of simple numbers
  * @n: number of chunks, 1 to OMERTA_CHUNK_LIST
  * @bad: a bit for each chunk, set if one of its bits is wrong when it is opened
- * @wrong: which of its bits that is, modulo how many it has
- * @in_place: whether plaintext and ciphertext share their memory
- * @seed: of secret and plaintexts
+ * @wrong: number of the wrong bit, modulo the number of bits
+ * @in_place: plaintext and ciphertext share their memory
+ * @seed: seed of secret and plaintexts
  * @len: bytes of each chunk, at most LISTS_LEN_MAX
- * @shift: of its memory from 64 bytes' alignment
+ * @shift: offset of each chunk's memory from an address aligned to 64 bytes
  */
 struct lists_spec {
 	unsigned int n;

@@ -66,7 +66,10 @@ static u32 make(u8 *pkt, bool v6, unsigned int i, u32 payload)
 	return tcp + 32 + payload;
 }
 
-/* What the second packet of a stream is worth after @change of its bytes. */
+/*
+ * Start with the first packet of a stream, flip bits @change of byte @at of the second, and
+ * return the result of merging it.
+ */
 static u32 second(bool v6, u32 at, u8 change, u32 payload)
 {
 	u8 pkt[OMERTA_HEADERS_MAX];
@@ -77,7 +80,7 @@ static u32 second(bool v6, u32 at, u8 change, u32 payload)
 	omerta_merge_start(&m, pkt, len);
 	len = make(pkt, v6, 1, payload);
 	pkt[at] ^= change;
-	/* Else it is the checksum that tells, whatever was changed. */
+	/* Otherwise the wrong checksum would hide the effect of the change. */
 	if (at != 10 && at != 11)
 		fix_ip(pkt);
 	return omerta_merge_next(&m, pkt, len);
@@ -211,7 +214,7 @@ static void fixed_ids(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MSS, omerta_merge_next(&m, pkt, len));
 }
 
-/* Those that nothing may continue. */
+/* Packets that must not be the first of a merged one */
 static void no_start(struct kunit *test)
 {
 	static const u8 flags[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * record.c: the structure of a record's plaintext, that is, what somebody who
- * has a key can make the receiver parse.
+ * record.c: the structure of a record's plaintext. An authenticated peer can make the
+ * receiver parse any of these.
  */
 #include "wire/record.h"
 
@@ -258,7 +258,7 @@ static void first_bytes(struct kunit *test)
 	}
 }
 
-/* What may follow the @len good bytes at @p: 0 to 15 zeros. */
+/* Check that only 0 to 15 zeros may follow the @len good bytes at @p. */
 static void check_trailer(struct kunit *test, u8 *p, u32 len, int count)
 {
 	u32 pad, i;
@@ -333,7 +333,7 @@ static void batch_lengths(struct kunit *test)
 	}
 }
 
-/* Catches: a batch whose end is guessed, at whatever byte it is cut. */
+/* Catches: a truncated batch that is accepted. It is cut at each byte in turn. */
 static void truncated_batches(struct kunit *test)
 {
 	static const u32 lens[] = { 20, 41, 21, 77 };

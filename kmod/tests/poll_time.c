@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long a NAPI poll of omerta's devices takes: of those that exist when it is loaded,
- * until it is removed. "longest" is in nanoseconds and may be set.
+ * Measures NAPI polls of the omerta devices that exist when the module is loaded. The
+ * parameter "longest" is the longest poll in nanoseconds, and may be reset.
  */
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -32,7 +32,7 @@ static struct {
 	int (*poll)(struct napi_struct *napi, int budget);
 } devices[MOST];
 
-/* The time of the thread that stands for a CPU, as the host may have others run meanwhile. */
+/* On UML the CPU time of the thread that is this CPU: the host may preempt it. */
 static u64 now(void)
 {
 #ifdef CONFIG_UML

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work split over CPUs: every item once, in contiguous runs or whole jobs, whoever
- * helps.
+ * Work split over CPUs: every item is processed once, in contiguous runs or whole jobs,
+ * by any set of helpers.
  */
 #include "datapath/queue.c"
 
@@ -45,7 +45,7 @@ static void queue_exit(struct kunit *test)
 	omerta_workers_exit();
 }
 
-/* Runs have preemption off, see omerta_job_work(); those of a test have to wait. */
+/* Runs have preemption off, see omerta_job_work(). The runs of this test have to sleep. */
 static void wait_in_run(struct completion *wait)
 	__must_hold(RCU)
 {
@@ -165,7 +165,7 @@ static void no_items(struct kunit *test)
 	finish(test, t);
 }
 
-/* Runs that nobody is left to help with are done by the submitter. */
+/* Without helpers the submitter does all runs. */
 static void no_helpers(struct kunit *test)
 {
 	struct test_job *t = new_job(test, 64, 8);
@@ -320,7 +320,7 @@ static bool eventually_done(struct test_job *t)
 	return true;
 }
 
-/* Others do what is theirs, and only that, though who offers it does nothing. */
+/* Each helper processes its own group and nothing else, while the submitter does nothing. */
 static void offer_groups_of(struct kunit *test, unsigned int n_groups)
 {
 	/* The first two are one group of two, or two of four. */

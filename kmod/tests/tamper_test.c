@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chunk.c and record.c together: what somebody without the key can do to
- * records on their way, none of which may come through.
+ * chunk.c and record.c together: changes to records by an on-path attacker without the key.
+ * None of the changed records may be accepted.
  */
 #include "wire/record.h"
 

@@ -39,10 +39,10 @@ void test_random(struct test_rng *rng, void *mem, u32 len)
 }
 
 /**
- * test_pattern() - fill memory as pattern() in gen_vectors.py does
- * @mem: what to fill
+ * test_pattern() - fill memory with the same bytes as pattern() in gen_vectors.py
+ * @mem: the memory
  * @len: its length
- * @seed: which pattern
+ * @seed: number of the pattern
  */
 void test_pattern(void *mem, u32 len, u8 seed)
 {

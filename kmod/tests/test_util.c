@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the suites share.
+ * Helpers that several suites use
  */
 #include "test_util.h"
 
@@ -11,13 +11,13 @@
 static void *edge_mem[TEST_EDGE_SLOTS];
 
 /**
- * test_edge() - buffer whose end is guarded
+ * test_edge() - allocate a buffer with a guarded end
  * @test: the running case
- * @slot: which one; its former buffer is gone
+ * @slot: number of the buffer; the previous buffer of this number is freed
  * @len: its length, at most TEST_EDGE_MAX
  *
- * One byte too far is a fault: in the kernel the buffer ends where the guard
- * page of a vmalloc area starts, in user space the address sanitizer watches.
+ * An access after the end faults: in the kernel the buffer ends at the guard page of a
+ * vmalloc area, in user space the address sanitizer reports it.
  *
  * Return: the buffer, with arbitrary contents.
  */

@@ -6,7 +6,7 @@
  * with every one of the plaintext lengths
  * 0, 1, 511, 512, 513, 1388, 9000, 63000.
  * The plaintext is test_pattern() with @seed, the secret test_pattern() of 32
- * bytes with @seed ^ 0x80. Of the record: its length, its first and last 64
+ * bytes with @seed ^ 0x80. An entry has the length of the record, its first and last 64
  * bytes (less if it is shorter) and the 64-bit FNV-1a digest of all of it.
  */
 

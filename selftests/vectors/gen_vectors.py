@@ -73,7 +73,7 @@ def records():
  * with every one of the plaintext lengths
  * {', '.join(map(str, LENGTHS))}.
  * The plaintext is test_pattern() with @seed, the secret test_pattern() of 32
- * bytes with @seed ^ 0x80. Of the record: its length, its first and last {EDGE}
+ * bytes with @seed ^ 0x80. An entry has the length of the record, its first and last {EDGE}
  * bytes (less if it is shorter) and the 64-bit FNV-1a digest of all of it.
 """)
     text += f"""#define VEC_EDGE\t{EDGE}

@@ -12,7 +12,7 @@
 struct om_agent_used {
 	uint32_t id;
 	uint64_t at;
-	struct om_agent_used *next;	/* the next younger */
+	struct om_agent_used *next;	/* the next one used after it */
 	struct om_map_node node;
 };
 
@@ -53,8 +53,9 @@ void om_agent_free(struct om_agent *agent)
 }
 
 /*
- * At random, and none that was used lately: records under it may be on their way. The
- * memory has a bound. An id that it lost too early comes again by a chance of 1 in 2^32.
+ * Return a random key id that was not used in OM_AGENT_ID_MS, as records under it may still
+ * be in flight. The memory is bounded: an id forgotten too early comes again with a
+ * probability of 1 in 2^32.
  */
 static uint32_t new_id(struct om_agent *agent, uint64_t now)
 {
@@ -76,7 +77,7 @@ static uint32_t new_id(struct om_agent *agent, uint64_t now)
 	return used->id;
 }
 
-/* When something is to be done for a peer, UINT64_MAX for never */
+/* Return the time at which a peer is due, UINT64_MAX for never. */
 static uint64_t due(const struct om_agent_peer *peer)
 {
 	if (peer->tries)
@@ -91,7 +92,7 @@ static uint64_t due(const struct om_agent_peer *peer)
  * As initiator
  */
 
-/* Its answer would find nothing that belongs to it. */
+/* Drop the handshake that waits for an answer. */
 static void drop_sent(struct om_agent *agent, struct om_agent_peer *peer)
 {
 	peer->sent = false;
@@ -108,7 +109,7 @@ static void stop_trying(struct om_agent *agent, struct om_agent_peer *peer)
 	peer->better_at = 0;
 }
 
-/* The next greater one */
+/* Add the smallest unit to a time. */
 static void increment(uint8_t time[OM_HS_TIME])
 {
 	int i = OM_HS_TIME;
@@ -117,13 +118,13 @@ static void increment(uint8_t time[OM_HS_TIME])
 		;
 }
 
-/* TAI64 reserves what has the first bit set. */
+/* TAI64 reserves the values with the first bit set. */
 static bool is_time(const uint8_t time[OM_HS_TIME])
 {
 	return !(time[0] & 0x80);
 }
 
-/* The last second of TAI64: what comes after it would soon be no time. */
+/* Return true for the last second of TAI64, after which there are no valid times. */
 static bool is_last(const uint8_t time[OM_HS_TIME])
 {
 	static const uint8_t last[8] = { 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
@@ -131,7 +132,7 @@ static bool is_last(const uint8_t time[OM_HS_TIME])
 	return memcmp(time, last, sizeof(last)) >= 0;
 }
 
-/* So much later, unless that would be no time */
+/* Add seconds to a time, unless the sum would be invalid. */
 static void add_seconds(uint8_t time[OM_HS_TIME], unsigned int seconds)
 {
 	uint8_t sum[OM_HS_TIME];
@@ -146,7 +147,7 @@ static void add_seconds(uint8_t time[OM_HS_TIME], unsigned int seconds)
 		memcpy(time, sum, sizeof(sum));
 }
 
-/* Have what is remembered of our own times not be passed. */
+/* Make sure that the stored time is not before @time. */
 static bool remember_own(struct om_agent *agent, const uint8_t time[OM_HS_TIME])
 {
 	struct om_agent_memory own = { .public = NULL };
@@ -162,9 +163,9 @@ static bool remember_own(struct om_agent *agent, const uint8_t time[OM_HS_TIME])
 }
 
 /*
- * Greater than any before, whatever the clock does: the other end wants it so. To a peer
- * that knows a later time of ours it is greater than that too, which changes nothing for
- * the others.
+ * Return a time greater than all before, even if the clock jumps: the other end requires it.
+ * For a peer that knows a later time of ours it is greater than that, too; other peers are
+ * not affected.
  */
 static bool next_time(struct om_agent *agent, struct om_agent_peer *peer,
 		      uint8_t time[OM_HS_TIME])
@@ -201,9 +202,9 @@ static bool may_use(const struct om_agent_peer *peer, enum om_hs_mode mode)
 }
 
 /*
- * An end that does not have the other mode, or must not use it, says nothing. Who can do
- * without tries both: first what was last agreed on, then two tries of each in turns,
- * since of two one yields.
+ * An end that lacks a mode, or must not use it, does not answer. So with "on" both modes are
+ * tried: first the mode of the latest key, then two tries of each in turn, since every second
+ * try yields.
  */
 static enum om_hs_mode next_mode(const struct om_agent_peer *peer)
 {
@@ -219,7 +220,7 @@ bool om_agent_unanswered(const struct om_agent_peer *peer)
 	return peer->tries > (peer->kem == OM_KEM_ON ? 3 : 1);
 }
 
-/* A key is in use: changes of its mode are told if there was a choice. */
+/* A key is in use. Report changes of its mode if there was a choice. */
 static void see_mode(struct om_agent *agent, struct om_agent_peer *peer,
 		     enum om_hs_mode mode)
 {
@@ -235,8 +236,8 @@ static void see_mode(struct om_agent *agent, struct om_agent_peer *peer,
 }
 
 /*
- * A classic key is in use. What was lost, or an end that was not there yet, may have been
- * why: a try shows.
+ * A classic key is in use. The reason may have been a lost message, or an end that was down:
+ * try ML-KEM again.
  */
 static void plan_better(struct om_agent_peer *peer, enum om_hs_mode mode, uint64_t now,
 			uint64_t wait)
@@ -246,7 +247,7 @@ static void plan_better(struct om_agent_peer *peer, enum om_hs_mode mode, uint64
 		peer->better_at = now + wait;
 }
 
-/* A cookie may come for the latest message to a peer. */
+/* Expect a cookie for the latest message to a peer. */
 static void watch_cookies(struct om_agent *agent, struct om_agent_peer *peer)
 {
 	om_agent_peers_hide_mac1(agent, peer);
@@ -289,7 +290,7 @@ static void begin(struct om_agent *agent, struct om_agent_peer *peer,
 	send_initiation(agent, peer, mode, now);
 }
 
-/* The same try with another message. @done: whether it was begun anew for this before */
+/* Restart a try with another message, unless @done: it was restarted for this cause before. */
 static void again(struct om_agent *agent, struct om_agent_peer *peer, bool *done,
 		  uint64_t now)
 {
@@ -297,7 +298,7 @@ static void again(struct om_agent *agent, struct om_agent_peer *peer, bool *done
 		return;
 	*done = true;
 	send_initiation(agent, peer, peer->begun.mode, now);
-	/* A try for ML-KEM alone is over without its initiation. */
+	/* A try for ML-KEM ends if its initiation cannot be sent. */
 	if (!peer->sent)
 		peer->better_at = 0;
 }
@@ -311,7 +312,7 @@ static void tell_trouble(struct om_agent *agent, struct om_agent_peer *peer,
 	agent->ops->trouble(agent->ctx, peer->id, trouble, mode);
 }
 
-/* A key is in use. */
+/* A key is in use: report new trouble again. */
 static void forget_trouble(struct om_agent_peer *peer, uint64_t now)
 {
 	peer->works_until = now + OM_AGENT_OPEN_S * 1000;
@@ -333,7 +334,7 @@ static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
 	begin(agent, peer, next_mode(peer), now);
 }
 
-/* A try for ML-KEM, or an initiation that yielded, ends here if its answer is late. */
+/* Try ML-KEM; or end such a try, or an initiation that yielded, as its answer is late. */
 static void try_better(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
 {
 	if (!peer->sent && peer->kem == OM_KEM_ON) {
@@ -347,8 +348,8 @@ static void try_better(struct om_agent *agent, struct om_agent_peer *peer, uint6
 }
 
 /*
- * The other end knows us by now, or may, or the device is up: a first try once more, unless
- * one was for traffic.
+ * Begin with a first try again, unless traffic asked for the current tries: the device is up
+ * now, or the other end may know us.
  */
 static void begin_again(struct om_agent_peer *peer, uint64_t at)
 {
@@ -360,18 +361,18 @@ static void begin_again(struct om_agent_peer *peer, uint64_t at)
 	peer->hold_until = at;
 }
 
-/* A key is wanted: it is begun in the peer's turn, unless it is the other end's. */
+/* A key is wanted. The handshake begins when the peer is due; the other end may come first. */
 static void want(struct om_agent_peer *peer, uint64_t now)
 {
 	peer->give_up_at = now + OM_AGENT_GIVE_UP_MS;
 	begin_again(peer, now);
 	peer->wanted = !peer->tries;
-	/* Nothing is waited for: the device was down, or had no route. */
+	/* The latest try was not sent: the device was down, or had no route. */
 	if (peer->tries && !peer->sent)
 		peer->retry_at = now;
 }
 
-/* The device may be down, and the peer not there. */
+/* A key is wanted before traffic. The device or the peer may be down. */
 static void want_early(struct om_agent_peer *peer, uint64_t now)
 {
 	if (peer->tries || peer->wanted)
@@ -380,7 +381,7 @@ static void want_early(struct om_agent_peer *peer, uint64_t now)
 	peer->eager = true;
 }
 
-/* Keys, offers and tries from before do not count any more. */
+/* An identity has changed: keys, offers and tries from before are void. */
 static void want_anew(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
 {
 	if (peer->eager)
@@ -421,17 +422,17 @@ static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
 	enum om_hs_mode mode = peer->begun.mode;
 	struct om_hs_keys keys;
 
-	/* What may be used can have changed since then. */
+	/* PostQuantum may have changed since the initiation. */
 	if (!may_use(peer, mode))
 		return;
 	if (!om_hs_read_response(&peer->begun, &peer->hs, msg, len, &keys)) {
 		agent->trouble[OM_AGENT_UNOPENED]++;
 		peer->unopened = true;
-		/* No better answer comes: the other end's initiation may be newer. */
+		/* This was the answer. An initiation of the other end is accepted from now on. */
 		peer->counts_until = now;
 		return;
 	}
-	/* If the kernel does not take it, the tries go on. */
+	/* If the kernel refuses the key, the tries continue. */
 	drop_sent(agent, peer);
 	peer->better_at = 0;
 	peer->vain = 0;
@@ -456,9 +457,9 @@ static void tell_time(struct om_agent *agent, struct om_agent_peer *peer,
 }
 
 /*
- * The peer knows a later time of ours: ours towards it go on from there. A time that is
- * the initiation's own says that it was taken, by us or as a copy: the answer may be on
- * its way.
+ * The peer knows a later time of ours: continue from there with this peer. A message with
+ * the initiation's own time says that the initiation, or a copy of it, was accepted: the
+ * answer may be in flight.
  */
 static void take_time(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now,
 		      const uint8_t *msg, size_t len)
@@ -502,9 +503,9 @@ static bool is_greater(const struct om_agent *agent, const struct om_agent_peer 
 }
 
 /*
- * True if both ends began and our initiation counts. It counts until its answer is late,
- * because it may be lost. Every second try yields, because ours may go to where the other
- * end was before. A try for ML-KEM counts as a first one.
+ * Return true if both ends began and our initiation wins. It wins until its answer is late,
+ * because it may be lost. Every second try yields, because it may go to an old endpoint of
+ * the peer. A try for ML-KEM counts as a first one.
  */
 static bool ours_counts(const struct om_agent *agent,
 			const struct om_agent_peer *peer, uint64_t now)
@@ -549,7 +550,7 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 	if (!len)
 		return;
 	watch_cookies(agent, peer);
-	/* Before the other end can use it */
+	/* Install it before the answer: then the other end may use it. */
 	if (!install(agent, peer, id, false, epoch, &keys))
 		return;
 	yield(agent, peer, now);
@@ -563,7 +564,7 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 	agent->ops->send_source(agent->ctx, from, msg, len);
 }
 
-/* A peer that may use either mode tries the better one again for ever, once an hour. */
+/* Not reported for each: a peer with "on" tries ML-KEM again once an hour, forever. */
 static void refuse(struct om_agent *agent, struct om_agent_peer *peer,
 		   enum om_hs_mode mode, uint64_t now)
 {
@@ -573,7 +574,7 @@ static void refuse(struct om_agent *agent, struct om_agent_peer *peer,
 	peer->refused_at = now;
 }
 
-/* A replay, or a peer whose clock was ahead. It is told the time that it has to pass. */
+/* A replay, or a peer whose clock was ahead. Answer with the time that it must exceed. */
 static void answer_old(struct om_agent *agent, struct om_agent_peer *peer,
 		       struct om_hs *h, const struct om_hs_offer *offer,
 		       uint64_t now, const struct om_agent_source *from)
@@ -591,7 +592,7 @@ static void answer_old(struct om_agent *agent, struct om_agent_peer *peer,
 		agent->ops->send_source(agent->ctx, from, msg, len);
 }
 
-/* True: @t is to be answered, once its time is remembered. */
+/* Return true if @t is accepted, to be answered once its time is stored. */
 static bool take_initiation(struct om_agent *agent, uint64_t now, struct om_agent_taken *t,
 			    const uint8_t *msg, size_t len)
 {
@@ -612,9 +613,9 @@ static bool take_initiation(struct om_agent *agent, uint64_t now, struct om_agen
 		return false;
 	}
 	/*
-	 * No more than the gap allows of disk, keys and key ids for one peer. The dropped
-	 * time is not remembered: the message may come again and is taken then, which is
-	 * harmless, as it never was before.
+	 * The gap limits writes to disk, keys and key ids of one peer. The time of a dropped
+	 * message is not stored. A replay of it may be accepted later, which is harmless as the
+	 * message was never accepted before.
 	 */
 	if (now < peer->take_from)
 		return false;
@@ -639,8 +640,8 @@ static void on_initiation(struct om_agent *agent, uint64_t now,
 }
 
 /*
- * Times of initiations that were taken: others could be played again to who comes after us.
- * Our own time is written with the others if it is due soon, so that nobody waits twice.
+ * Store the times of the accepted initiations, as they could be replayed to a later agent. If
+ * our own time is due soon, it is stored with them, to save another wait for the disk.
  */
 static bool remember_taken(struct om_agent *agent)
 {
@@ -682,7 +683,7 @@ void om_agent_settle(struct om_agent *agent, uint64_t now)
 		} else if (peer && !ours_counts(agent, peer, now)) {
 			answer(agent, peer, &t->h, &t->offer, now, &t->from);
 		} else if (peer) {
-			/* Unless ours is answered, which was sent before */
+			/* Begin again if ours, which was sent before, stays unanswered. */
 			begin_again(peer, now + OM_AGENT_AGAIN_MS);
 			if (peer->tries && peer->retry_at > peer->counts_until)
 				peer->retry_at = peer->counts_until;
@@ -695,8 +696,8 @@ void om_agent_settle(struct om_agent *agent, uint64_t now)
 }
 
 /*
- * A cookie for our initiation: the other end's kernel is busy, and takes the next one,
- * which comes at once. A cookie for a response is of use later.
+ * A cookie for our initiation: the other end's kernel is busy, and accepts the next one,
+ * which is sent at once. A cookie for a response is kept for later messages.
  */
 static void on_cookie(struct om_agent *agent, uint64_t now, const uint8_t *msg,
 		      size_t len)
@@ -715,7 +716,7 @@ static void on_cookie(struct om_agent *agent, uint64_t now, const uint8_t *msg,
 	om_agent_peers_due(agent, peer, due(peer));
 }
 
-/* To the initiation whose id is in clear: a response, or a time message */
+/* Handle a response or a time message; both quote the id of an initiation in clear. */
 static void on_answer(struct om_agent *agent, uint64_t now, const uint8_t *msg,
 		      size_t len)
 {
@@ -739,7 +740,7 @@ void om_agent_receive(struct om_agent *agent, uint64_t now,
 		return;
 	if (msg[3] == OM_HS_COOKIE)
 		on_cookie(agent, now, msg, len);
-	/* The kernel looks at mac1 already, an older one does not. */
+	/* Older kernel modules do not check mac1. */
 	else if (!om_hs_check(&agent->host, msg, len))
 		return;
 	else if (msg[3] == OM_HS_INITIATION)
@@ -760,7 +761,7 @@ void om_agent_set_time(struct om_agent *agent, struct om_agent_peer *peer, uint6
 		       const uint8_t time[OM_HS_TIME])
 {
 	memcpy(peer->latest, time, OM_HS_TIME);
-	/* Older agents took it. Nothing comes after it, so only a user can help. */
+	/* Older agents accepted it. No time comes after it, so only a user can help. */
 	if (is_last(time))
 		tell_time(agent, peer, OM_AGENT_TIME_SPENT, now);
 }
@@ -772,7 +773,7 @@ void om_agent_forget_time(struct om_agent_peer *peer)
 }
 
 /*
- * What happens by itself
+ * Events and timers
  */
 
 void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
@@ -798,10 +799,10 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 	}
 	if (event == OM_AGENT_KEY_CONFIRMED && offer) {
 		offer->local_id = 0;
-		/* An older one may be confirmed late, and seals nothing then. */
+		/* An older key that is confirmed late is not used for sealing. */
 		if (offer == &peer->offered[OM_AGENT_OFFERED - 1])
 			peer->wanted = false;
-		/* Our initiation that yielded is not needed any more. */
+		/* Our initiation that yielded is no longer needed. */
 		if (!peer->tries && peer->sent) {
 			drop_sent(agent, peer);
 			peer->better_at = 0;
@@ -811,7 +812,7 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 			plan_better(peer, offer->mode, now, OM_AGENT_BETTER_MS +
 				    randombytes_uniform(OM_AGENT_BETTER_JITTER_MS));
 	} else if (event != OM_AGENT_KEY_CONFIRMED && !(event == OM_AGENT_KEY_SOFT && offer)) {
-		/* An offer that grows old was never used. */
+		/* A soft limit of an offered key does not matter: the key was never used. */
 		want(peer, now);
 	}
 	om_agent_peers_due(agent, peer, due(peer));
@@ -833,7 +834,7 @@ static void run_peer(struct om_agent *agent, struct om_agent_peer *peer, uint64_
 	}
 }
 
-/* Each step for a peer makes it due later than now. */
+/* Terminates, as each step for a peer makes it due later than now. */
 uint64_t om_agent_run(struct om_agent *agent, uint64_t now)
 {
 	struct om_agent_peer *peer;

@@ -6,15 +6,15 @@
 #include <string.h>
 
 /*
- * Memory. Peers have secrets, so they are in guarded, locked memory, which is wiped when
- * it is freed. A page each would be too much, hence blocks of several, which stay where
- * they are and go with their last peer.
+ * Memory. Peers hold secrets, so they are allocated by sodium_malloc(): guarded, locked, and
+ * wiped when freed. One page per peer would be too much, hence blocks of several peers. A
+ * block is freed with its last peer.
  */
 
 #define BLOCK_PEERS	32
 
 struct om_agent_block {
-	struct om_agent_block *next, **prev;	/* in the list of those with room */
+	struct om_agent_block *next, **prev;	/* in agent->partial */
 	struct om_agent_peer *free;
 	unsigned int used;
 	struct om_agent_peer peer[BLOCK_PEERS];
@@ -22,11 +22,11 @@ struct om_agent_block {
 
 static void link_block(struct om_agent *agent, struct om_agent_block *b)
 {
-	b->next = agent->room;
-	b->prev = &agent->room;
+	b->next = agent->partial;
+	b->prev = &agent->partial;
 	if (b->next)
 		b->next->prev = &b->next;
-	agent->room = b;
+	agent->partial = b;
 }
 
 static void unlink_block(struct om_agent_block *b)
@@ -38,7 +38,7 @@ static void unlink_block(struct om_agent_block *b)
 
 static struct om_agent_peer *alloc_peer(struct om_agent *agent)
 {
-	struct om_agent_block *b = agent->room;
+	struct om_agent_block *b = agent->partial;
 	struct om_agent_peer *peer;
 
 	if (!b) {
@@ -91,7 +91,7 @@ static void put(const struct om_agent *agent, size_t place, struct om_agent_peer
 	peer->place = place;
 }
 
-/* Place the peer, which is due earlier than it was, or later. */
+/* Move the peer to its place in the heap after peer->due has changed. */
 static void sift(const struct om_agent *agent, struct om_agent_peer *peer)
 {
 	size_t place = peer->place, child, n = agent->heap.n;
@@ -152,7 +152,7 @@ void om_agent_peers_init(struct om_agent *agent)
 	agent->by_mac1.len = 4;
 	agent->first = NULL;
 	agent->peers = 0;
-	agent->room = NULL;
+	agent->partial = NULL;
 	memset(&agent->heap, 0, sizeof(agent->heap));
 }
 

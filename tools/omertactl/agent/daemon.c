@@ -27,12 +27,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Peers of the kernel are looked for no sooner than this after the last time */
+/* Pause between two dumps of the kernel's peers, */
 #define ADOPT_MS	1000
-/* and so many times what that took. */
+/* plus this many times the duration of the last one */
 #define ADOPT_SHARE	50
 
-/* It goes on in suspend, as the keys' ages do. */
+/* This clock runs in suspend, like the ages of keys. */
 static uint64_t now_ms(void)
 {
 	struct timespec ts;
@@ -42,10 +42,10 @@ static uint64_t now_ms(void)
 }
 
 /*
- * What the agent wants done
+ * Operations of the agent
  */
 
-/* Trouble may come as often as strangers like: the same is told once in a while. */
+/* Log an error. Strangers may cause many: the same one is logged once a minute. */
 static void note(struct om_daemon *d)
 {
 	uint64_t now = now_ms();
@@ -91,7 +91,7 @@ static bool reach(void *ctx, uint32_t peer_id)
 	return true;
 }
 
-/* The kernel lets answers in by the id, which the message has sealed. */
+/* The kernel admits answers that quote the id. The id is encrypted in the message. */
 static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
 		      const uint8_t *msg, size_t len)
 {
@@ -146,7 +146,7 @@ static bool epoch(void *ctx, int64_t *epoch)
 		note(d);
 		return false;
 	}
-	/* An older module has none. */
+	/* Older modules have no epoch. */
 	*epoch = -1;
 	if (dev.has & OM_BIT(OMERTA_A_DEVICE_EPOCH))
 		*epoch = dev.epoch;
@@ -158,7 +158,7 @@ static void forget(void *ctx, uint32_t peer_id, uint32_t local_id)
 	om_peers_forget_key(ctx, peer_id, local_id);
 }
 
-/* TAI64N, but for the leap seconds, and too coarse to tell clocks by it */
+/* TAI64N without leap seconds, and too coarse to identify a clock */
 static void put_clock(void *ctx, uint8_t time[OM_HS_TIME])
 {
 	struct timespec ts;
@@ -193,7 +193,7 @@ static bool remember(void *ctx, const struct om_agent_memory *m, size_t n)
 	return false;
 }
 
-/* It may be new in the kernel. */
+/* The sender may be a new peer in the kernel. */
 static void unknown(void *ctx)
 {
 	struct om_daemon *d = ctx;
@@ -212,15 +212,15 @@ static void trouble(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
 	switch (trouble) {
 	case OM_AGENT_UNOPENED:
 		om_err(&err, OM_OK,
-		       "its responses do not open: give both hosts the same PresharedKey, or none; unless somebody on the path forges them");
+		       "its responses do not open: give both hosts the same PresharedKey, or none, unless an on-path attacker forges them");
 		break;
 	case OM_AGENT_UNUSED:
 		om_err(&err, OM_OK,
-		       "it begins again and again, and uses no key of ours: give both hosts the same PresharedKey, or none; unless our responses get lost");
+		       "it keeps initiating and uses no key of ours: give both hosts the same PresharedKey, or none, unless our responses get lost");
 		break;
 	case OM_AGENT_OLD:
 		om_err(&err, OM_OK,
-		       "it began with a time that is not newer than its last: if no key follows, omertactl times forget %s peer %" PRIu32 "; unless somebody repeats what it once sent",
+		       "it sent an initiation with a time that is not newer than its latest: if no key follows, and this is no replay, run omertactl times forget %s peer %" PRIu32,
 		       d->ifname, peer_id);
 		break;
 	default:
@@ -252,17 +252,17 @@ static void tell_times(void *ctx, uint32_t peer_id, enum om_agent_time news)
 	switch (news) {
 	case OM_AGENT_TIME_RAISED:
 		om_err(&err, OM_OK,
-		       "peer %" PRIu32 " knows a later time of this host than its clock has: handshakes with this peer go on from there",
+		       "peer %" PRIu32 " knows a time of this host that is ahead of its clock: handshakes with this peer continue from there",
 		       peer_id);
 		break;
 	case OM_AGENT_TIME_LAST:
 		om_err(&err, OM_OK,
-		       "peer %" PRIu32 " knows a time of this host than which none is later: it gives that up by omertactl times forget, on its host",
+		       "peer %" PRIu32 " knows the last possible time of this host: run omertactl times forget on the peer's host",
 		       peer_id);
 		break;
 	default:
 		om_err(&err, OM_OK,
-		       "peer %" PRIu32 " once sent the last time that there is, and can begin no handshake before omertactl times forget %s peer %" PRIu32,
+		       "peer %" PRIu32 " once sent the last possible time: run omertactl times forget %s peer %" PRIu32 " before it can begin a handshake",
 		       peer_id, d->ifname, peer_id);
 	}
 	om_complain(err.text);
@@ -273,7 +273,7 @@ static void unanswered(void *ctx, struct om_agent_peer *peer)
 	om_peers_ask(ctx, peer, now_ms());
 }
 
-_Static_assert(OM_AGENT_MOMENT + 1 <= OM_TIMES_ITEMS, "what is remembered at once");
+_Static_assert(OM_AGENT_MOMENT + 1 <= OM_TIMES_ITEMS, "times stored at once");
 
 static const struct om_agent_ops ops = {
 	.reach = reach,
@@ -292,7 +292,7 @@ static const struct om_agent_ops ops = {
 };
 
 /*
- * What comes in
+ * Input
  */
 
 static void on_control(const struct om_control *c, void *arg)
@@ -329,7 +329,7 @@ static void on_key(struct om_daemon *d, uint8_t cmd, const struct om_key *key)
 	else if (cmd == OMERTA_CMD_KEY_CONFIRMED_NTF)
 		event = OM_AGENT_KEY_CONFIRMED;
 	else if (cmd != OMERTA_CMD_KEY_NEEDED_NTF && idle)
-		return;		/* It was in vain; traffic will ask again. */
+		return;		/* The key expired unused; traffic will ask again. */
 	if (!om_agent_find(d->agent, key->peer_id))
 		om_peers_look(d, key->peer_id, event != OM_AGENT_KEY_CONFIRMED);
 	om_agent_tell(d->agent, now_ms(), key->peer_id, event, key->local_id);
@@ -408,7 +408,7 @@ static int read_signal(struct om_daemon *d, struct om_err *err)
 
 #define SHOW_MS		10000
 
-/* Tell "systemctl status" the sums. Returns when they are to be looked at again. */
+/* Put the counters into the service's status. Returns the time of the next look at them. */
 static uint64_t show_trouble(struct om_daemon *d)
 {
 	const uint64_t *n = d->agent->trouble;
@@ -456,7 +456,7 @@ static void adopt(struct om_daemon *d)
 		d->adopt = true;
 		d->end |= d->err.sys == ENODEV;
 	}
-	/* Strangers make us do so, and with many peers it takes long. */
+	/* Strangers can cause dumps, and with many peers a dump takes long. */
 	end = now_ms();
 	d->adopt_at = end + ADOPT_MS + ADOPT_SHARE * (end - begun);
 }
@@ -482,7 +482,7 @@ static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err
 	}
 	if (!rc && d->adopt && now_ms() >= d->adopt_at)
 		adopt(d);
-	/* Which keys are in use is known once all events are read. */
+	/* Confirmations of these keys may be among the unread events. */
 	if (!rc && d->doomed.n)
 		rc = read_events(d, err);
 	if (!rc && om_peers_tidy(d))
@@ -506,7 +506,7 @@ static int loop(struct om_daemon *d, struct om_err *err)
 		next = om_agent_run(d->agent, now_ms());
 		if (d->adopt && next > d->adopt_at)
 			next = d->adopt_at;
-		/* Peers that the kernel turned out to have no more, or otherwise */
+		/* Requests have shown that peers in the kernel have changed. */
 		if (d->stale.n)
 			next = 0;
 		show_at = show_trouble(d);
@@ -526,7 +526,7 @@ static int loop(struct om_daemon *d, struct om_err *err)
 }
 
 /*
- * Beginning and end
+ * Start and end
  */
 
 static int open_signals(struct om_daemon *d, struct om_err *err)
@@ -547,7 +547,7 @@ static int open_signals(struct om_daemon *d, struct om_err *err)
 	return OM_OK;
 }
 
-/* With the folder for its times, and as the user whom that belongs to */
+/* Make the folder for the times, and become its owner. */
 static int enter_sandbox(struct om_daemon *d, struct om_err *err)
 {
 	const char **dir = &d->state_dir;
@@ -565,12 +565,12 @@ static int open_sockets(struct om_daemon *d, struct om_err *err)
 {
 	d->control = om_nl_control_open(d->ifname, d->agent->host.pair.public, err);
 	if (!d->control) {
-		/* It has no such request, or not with a public key. */
+		/* Older modules lack the request, or its public key. */
 		if (err->sys == EOPNOTSUPP || err->sys == EINVAL)
 			om_err_append(err, " (the omerta module is older than this omertactl)");
 		return OM_SYSTEM;
 	}
-	/* Events before the state, so that none is missed. */
+	/* Subscribe before the dump, so that no event is missed. */
 	d->events = om_nl_events_open(err);
 	return d->events ? OM_OK : OM_SYSTEM;
 }
@@ -579,7 +579,7 @@ static int set_up(struct om_daemon *d, struct om_err *err)
 {
 	int rc;
 
-	/* Nobody waits for the resolver, which is begun before there are secrets. */
+	/* Start the resolver before there are secrets. No process waits for its exit. */
 	signal(SIGCHLD, SIG_IGN);
 	rc = om_resolver_start(&d->resolver, err);
 	if (rc)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The key agent of a device as a process: see agent.h for what it decides. */
+/* The process of the key agent of a device; agent.h makes the decisions. */
 #ifndef OM_DAEMON_H
 #define OM_DAEMON_H
 
@@ -7,12 +7,12 @@
 
 struct om_daemon_options {
 	const char *ifname;
-	const char *config;		/* a file's name */
-	void (*ready)(int fd);		/* called when all is set up, unless NULL */
-	int ready_fd;			/* what it is given */
+	const char *config;		/* file name */
+	void (*ready)(int fd);		/* called when the set-up is complete, unless NULL */
+	int ready_fd;			/* argument of @ready */
 };
 
-/* Until a signal ends it or the device is gone */
+/* Run until a signal ends the agent or the device is deleted. */
 int om_daemon_run(const struct om_daemon_options *options, struct om_err *err);
 
 #endif

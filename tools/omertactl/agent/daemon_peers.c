@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-/* The name of a peer that does not answer is looked up so often. */
+/* Pause between two lookups of the name of a peer that does not answer */
 #define LOOK_UP_MS		15000
-/* Peers to look at one by one; more are read all together. */
+/* Most peers that are read one by one; if there are more, all are dumped. */
 #define STALE_MAX		256
 
 static int read_config(struct om_daemon *d, enum om_config_flags flags,
@@ -31,7 +31,7 @@ static int read_config(struct om_daemon *d, enum om_config_flags flags,
 	return rc;
 }
 
-/* Who we are; false for a private key that is none */
+/* Load our own key pair; false if the private key is invalid. */
 static bool set_host(struct om_agent *agent, const uint8_t *private_key)
 {
 	memset(&agent->host, 0, sizeof(agent->host));
@@ -39,7 +39,7 @@ static bool set_host(struct om_agent *agent, const uint8_t *private_key)
 	return om_hs_host_init(&agent->host);
 }
 
-/* The file's peers by their public keys */
+/* Index the file's peers by public key. */
 static void index_config(struct om_daemon *d)
 {
 	om_peer_index_free(&d->conf_of);
@@ -50,7 +50,7 @@ static void index_config(struct om_daemon *d)
 				      i);
 }
 
-/* The file's part about a peer, or NULL */
+/* Return the file's settings of a peer, or NULL. */
 static const struct om_peer_conf *conf_of(const struct om_daemon *d,
 					  const uint8_t *public)
 {
@@ -94,7 +94,7 @@ static bool has_other_psk(const struct om_daemon *d, const struct om_agent_peer 
 			     !om_key_is_zero(peer->hs.psk);
 }
 
-/* What of it only the file knows */
+/* Set the properties of a peer that are only in the file. */
 static void configure(struct om_daemon *d, struct om_agent_peer *peer)
 {
 	const struct om_peer_conf *c = conf_of(d, peer->hs.public);
@@ -106,7 +106,7 @@ static void configure(struct om_daemon *d, struct om_agent_peer *peer)
 	om_agent_set_kem(peer, c ? c->kem : OM_KEM_OFF);
 }
 
-/* Take a peer as the kernel has it. NULL if it has no public key: it is not for us. */
+/* Adopt a peer of the kernel. Returns NULL for a peer without a public key: ignore it. */
 static struct om_agent_peer *adopt_peer(struct om_daemon *d, const struct om_peer *peer)
 {
 	struct om_agent_peer *a = om_agent_find(d->agent, peer->id);
@@ -134,8 +134,8 @@ static struct om_agent_peer *adopt_peer(struct om_daemon *d, const struct om_pee
 }
 
 /*
- * The keys that a peer has, in the order of their installs: the kernel can only be asked
- * for those of all peers.
+ * The keys of a peer in order of installation, kept here since the kernel can only dump the
+ * keys of all peers.
  */
 
 static struct om_agent_known *find_known(struct om_agent_peer *peer, uint32_t local_id)
@@ -157,7 +157,7 @@ static void add_known(struct om_agent_peer *peer, const struct om_agent_known *k
 {
 	unsigned int i;
 
-	/* The kernel has no more, so the oldest is gone. */
+	/* The kernel keeps no more, so the oldest one is gone. */
 	if (peer->knowns == OM_AGENT_KEYS)
 		drop_known(peer, &peer->known[0]);
 	for (i = peer->knowns++; i && peer->known[i - 1].at > known->at; i--)
@@ -207,7 +207,7 @@ static int delete_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
 	return om_nl_do(d->nl, OMERTA_CMD_KEY_DEL, &om_key_object, &ref, &d->err);
 }
 
-/* End what was agreed on with another preshared key. */
+/* Delete the keys that were agreed on with another preshared key. */
 static void renew(struct om_daemon *d, struct om_agent_peer *peer)
 {
 	bool wanted = peer->tries || peer->wanted;
@@ -231,7 +231,7 @@ static void renew(struct om_daemon *d, struct om_agent_peer *peer)
 		om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_ANEW, 0);
 }
 
-/* All peers are read. Events that came before us: what they asked for is done now. */
+/* Adopt a dump of all peers, and act on the events that preceded this agent. */
 static void adopt_state(struct om_daemon *d, const struct om_state *state)
 {
 	struct om_agent_peer *a, *next;
@@ -322,7 +322,7 @@ static void look(struct om_daemon *d, const struct om_stale_peer *stale)
 	struct om_peer peer;
 
 	if (get_peer(d, stale->id, &peer)) {
-		/* Any other error shows again when all are read. */
+		/* Any other error will also fail the dump, which reports it. */
 		if (d->err.sys == ENOENT)
 			om_agent_remove(d->agent, stale->id);
 		else
@@ -348,7 +348,7 @@ bool om_peers_get(struct om_daemon *d, uint32_t id, struct om_peer *peer)
 	return false;
 }
 
-/* The key that is active, as far as we know: which became so last */
+/* Return the key that became active last, as far as we know. */
 static const struct om_agent_known *latest_used(const struct om_agent_peer *peer)
 {
 	const struct om_agent_known *found = NULL;
@@ -360,7 +360,10 @@ static const struct om_agent_known *latest_used(const struct om_agent_peer *peer
 	return found;
 }
 
-/* An event about an older key may come after the install of ours, which is active. */
+/*
+ * Return the newest key that we installed as initiator. It is active, even if a late event
+ * reports the activation of an older one.
+ */
 static const struct om_agent_known *latest_own(const struct om_agent_peer *peer)
 {
 	for (unsigned int i = peer->knowns; i-- > 0;)
@@ -369,7 +372,7 @@ static const struct om_agent_known *latest_own(const struct om_agent_peer *peer)
 	return NULL;
 }
 
-/* Delete the oldest key of a peer that is not active. */
+/* Delete the oldest inactive key of a peer. */
 static bool make_space(struct om_daemon *d, struct om_agent_peer *peer)
 {
 	for (unsigned int i = 0; i < peer->knowns;) {
@@ -387,12 +390,12 @@ static bool make_space(struct om_daemon *d, struct om_agent_peer *peer)
 		if (!rc)
 			return true;
 	}
-	/* The peer has keys that others installed. */
+	/* Other programs have installed keys for this peer. */
 	d->adopt = true;
 	return false;
 }
 
-/* EDQUOT is something else: the memory of used secrets is full, where no deletion helps. */
+/* Not for EDQUOT: the memory of used secrets is full, and deleting keys does not help. */
 static int new_key(struct om_daemon *d, const struct om_key *req, uint32_t peer_id)
 {
 	struct om_agent_peer *peer = om_agent_find(d->agent, peer_id);
@@ -447,7 +450,7 @@ bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key)
 	om_secret_wipe(&req, sizeof(req));
 	if (rc)
 		return false;
-	/* The peer may have become another in between. */
+	/* The id may have passed to another peer in between. */
 	if (!om_peers_get(d, key->peer_id, &peer)) {
 		delete_key(d, key->peer_id, key->local_id);
 		d->err.text[0] = '\0';
@@ -481,7 +484,7 @@ void om_peers_forget_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_i
 		(struct om_doomed_key){ peer_id, local_id };
 }
 
-/* False after an error other than that it is gone */
+/* Delete a key, if it is unused. Returns false for errors other than ENOENT. */
 static bool forget(struct om_daemon *d, const struct om_doomed_key *doomed)
 {
 	struct om_agent_peer *peer = om_agent_find(d->agent, doomed->peer_id);
@@ -500,12 +503,12 @@ bool om_peers_tidy(struct om_daemon *d)
 	struct om_list stale = d->stale;
 	bool ok = true;
 
-	/* Looking at a peer may add others, whose turn comes later. */
+	/* look() may add peers to the list; those wait for the next call. */
 	memset(&d->stale, 0, sizeof(d->stale));
 	for (size_t i = 0; i < stale.n; i++)
 		look(d, OM_AT(&stale, struct om_stale_peer, i));
 	om_list_free(&stale);
-	/* The event that tells of a key's use may have been lost. */
+	/* Confirmations may have been lost: delete no keys before the dump. */
 	if (d->lost)
 		return false;
 	for (size_t i = 0; i < d->doomed.n && ok; i++)
@@ -534,7 +537,7 @@ static int sync_kernel(struct om_daemon *d, struct om_config *conf)
 	return rc;
 }
 
-/* The file of a private key's times, and its place in @path; NULL after an error */
+/* Open the file with the times of a private key; @path gets its name. NULL on errors. */
 static struct om_times *open_times(const struct om_daemon *d, const uint8_t *private,
 				   char path[PATH_MAX], struct om_err *err)
 {
@@ -545,7 +548,7 @@ static struct om_times *open_times(const struct om_daemon *d, const uint8_t *pri
 		return NULL;
 	}
 	om_times_path(path, PATH_MAX, d->state_dir, public);
-	/* Private keys that differ in bits without a meaning have one public key. */
+	/* Private keys that differ only in clamped bits have the same public key. */
 	if (d->times && !strcmp(path, d->times_path))
 		return d->times;
 	return om_times_open(path, err);
@@ -557,7 +560,7 @@ int om_peers_open_times(struct om_daemon *d, struct om_err *err)
 	return d->times ? OM_OK : OM_SYSTEM;
 }
 
-/* With another key we are somebody else, to whom nobody has answered. */
+/* Take another private key: a new identity, which has no handshakes yet. */
 static void take_key(struct om_daemon *d, const uint8_t *private, struct om_times *times,
 		     const char path[PATH_MAX])
 {
@@ -589,7 +592,7 @@ int om_peers_reload(struct om_daemon *d)
 	}
 	rc = sync_kernel(d, &conf);
 	if (rc) {
-		/* Some of it may have been done. */
+		/* Some of the changes may be in effect. */
 		d->adopt = true;
 		if (times != d->times)
 			om_times_close(times);
@@ -601,11 +604,11 @@ int om_peers_reload(struct om_daemon *d)
 	om_config_free(&d->conf);
 	d->conf = conf;
 	index_config(d);
-	/* The kernel ends the keys of somebody else first. */
+	/* First: the kernel kills the keys of the previous identity. */
 	rc = om_peers_bind(d);
 	if (!rc)
 		rc = om_peers_adopt(d);
-	/* It is tried again then. */
+	/* On errors try again later. */
 	d->adopt |= rc != OM_OK;
 	return rc;
 }
@@ -618,7 +621,7 @@ int om_peers_bind(struct om_daemon *d)
 		rc = om_nl_control_rebind(d->control, d->agent->host.pair.public,
 					  &d->err);
 	d->rebind = rc;
-	/* It is tried again then. */
+	/* On errors try again later. */
 	d->adopt |= d->rebind;
 	return rc;
 }
@@ -652,7 +655,7 @@ void om_peers_ask(struct om_daemon *d, struct om_agent_peer *peer, uint64_t now)
 	om_resolver_ask(&d->resolver, peer->id, c->endpoint);
 }
 
-/* A peer whose name means another address now */
+/* Set the endpoint of a peer whose name resolves to another address now. */
 static void move_peer(struct om_daemon *d, const struct om_agent_peer *peer,
 		      const struct om_peer *to)
 {
@@ -684,7 +687,7 @@ void om_peers_resolved(struct om_daemon *d)
 		peer = om_agent_find(d->agent, a.id);
 		if (!peer || !om_agent_unanswered(peer))
 			continue;
-		/* The file may be another since it was asked. */
+		/* The file may have changed since the question. */
 		c = conf_of(d, peer->hs.public);
 		if (c && c->endpoint && !strcmp(c->endpoint, a.endpoint))
 			move_peer(d, peer, &a.peer);

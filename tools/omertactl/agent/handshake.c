@@ -120,7 +120,7 @@ void om_hs_peer_init(struct om_hs_peer *peer)
 	set_labels(&peer->labels, peer->public);
 }
 
-/* HMAC-SHA256, of which the first half is used */
+/* HMAC-SHA256, truncated to its first half */
 static void mac(const uint8_t *key, size_t key_len, const void *data, size_t len,
 		uint8_t *out)
 {
@@ -134,7 +134,7 @@ static void mac(const uint8_t *key, size_t key_len, const void *data, size_t len
 	sodium_memzero(&state, sizeof(state));
 }
 
-/* Both macs of a message to a peer, at its end */
+/* Write both macs at the end of a message to a peer. */
 static void put_macs(const struct om_hs_peer *peer, uint64_t now, uint8_t *msg,
 		     size_t len)
 {
@@ -147,7 +147,7 @@ static void put_macs(const struct om_hs_peer *peer, uint64_t now, uint8_t *msg,
 		memset(mac2, 0, OM_HS_MAC);
 }
 
-/* ... which may be answered by a cookie */
+/* The same for a message that a cookie may answer */
 static void finish(struct om_hs_peer *peer, uint64_t now, uint8_t *msg, size_t len)
 {
 	put_macs(peer, now, msg, len);
@@ -167,8 +167,8 @@ bool om_hs_check(const struct om_hs_host *host, const uint8_t *msg, size_t len)
 }
 
 /*
- * Cookies. Four bytes of the cause's mac1 stand where others have an index: the
- * receiver sees at once whether it may be his.
+ * Cookies. Four bytes of mac1 of the message that they answer are in clear, for the receiver
+ * to look that message up.
  */
 
 bool om_hs_take_cookie(struct om_hs_peer *peer, uint64_t now,
@@ -209,7 +209,7 @@ static void begin(struct om_hs *h, enum om_hs_mode mode, const struct om_hs_host
 {
 	uint8_t prologue[sizeof(PROLOGUE)] = PROLOGUE;
 
-	/* In the place of the text's zero */
+	/* Replaces the terminating zero. */
 	prologue[sizeof(PROLOGUE) - 1] = (uint8_t)mode;
 	h->mode = mode;
 	om_noise_begin(&h->noise, prologue, sizeof(prologue), &host->pair, responder);
@@ -284,8 +284,8 @@ bool om_hs_read_offer(struct om_hs *h, const uint8_t *msg, size_t len,
 }
 
 /*
- * What stands in the place of the pre-shared key, if a secret was encapsulated: of both,
- * and of what was sent for it. HKDF-SHA256 (RFC 5869), one block.
+ * Derive the pre-shared key of mode ML-KEM from the configured one, the encapsulated secret,
+ * and the messages that carried it. HKDF-SHA256 (RFC 5869), one block.
  */
 static void mix_psk(const struct om_hs *h, const uint8_t *psk, const uint8_t *secret,
 		    const uint8_t *text, uint8_t *out)
@@ -304,7 +304,7 @@ static void mix_psk(const struct om_hs *h, const uint8_t *psk, const uint8_t *se
 	sodium_memzero(key, sizeof(key));
 }
 
-/* The responder's psk, with the text that goes before his Noise message, if any */
+/* Derive the responder's psk, and write the ciphertext that precedes its Noise message. */
 static bool encapsulate(const struct om_hs *h, const uint8_t *psk, uint8_t *text,
 			uint8_t *out)
 {
@@ -324,7 +324,7 @@ static bool encapsulate(const struct om_hs *h, const uint8_t *psk, uint8_t *text
 	return ok;
 }
 
-/* And the initiator's */
+/* Derive the initiator's psk from that ciphertext. */
 static bool decapsulate(const struct om_hs *h, const uint8_t *psk, const uint8_t *text,
 			uint8_t *out)
 {
@@ -342,13 +342,13 @@ static bool decapsulate(const struct om_hs *h, const uint8_t *psk, const uint8_t
 	return ok;
 }
 
-/* Where the Noise message is in a response */
+/* Return the offset of the Noise message in a response. */
 static size_t noise_offset(enum om_hs_mode mode)
 {
 	return 8 + (mode == OM_HS_MLKEM ? OM_KEM_TEXT : 0);
 }
 
-/* The responder's message up to its macs; false if a key is no key. It has @n bytes. */
+/* Write the responder's message without its macs; false if a key is invalid. */
 static bool write_answer(struct om_hs *h, const struct om_hs_peer *peer, uint8_t type,
 			 const struct om_hs_offer *offer, const uint8_t *payload,
 			 size_t n, uint8_t *out)
@@ -402,9 +402,9 @@ uint32_t om_hs_response_id(const uint8_t *msg)
 }
 
 /*
- * The payload of a message of the responder, and the handshake after it in @copy, which
- * is the caller's to wipe: anyone who saw the initiation can send what looks like its
- * answer, so the handshake itself stays what it was.
+ * Read the payload of a message of the responder. @copy gets the handshake after it; the
+ * caller wipes it. The handshake itself does not change, as anyone who saw the initiation can
+ * forge an answer that fails late.
  */
 static bool read_answer(const struct om_hs *h, const struct om_hs_peer *peer,
 			const uint8_t *msg, struct om_noise *copy, uint8_t *payload,

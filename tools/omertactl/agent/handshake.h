@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The messages of the key agent's handshake, see Documentation/keying.rst: pure
- * functions of what they are given. Times are in milliseconds of a clock that does not
- * stop or jump. Memory that holds secrets is the caller's, who has it locked.
+ * The messages of the key agent's handshake, see Documentation/keying.rst. Times are in
+ * milliseconds of a clock that does not stop or jump. The caller provides locked memory for
+ * secrets.
  */
 #ifndef OM_HANDSHAKE_H
 #define OM_HANDSHAKE_H
@@ -19,7 +19,7 @@
 #define OM_HS_COOKIE		0x22
 #define OM_HS_TIME_MSG		0x23	/* the answer to an initiation that is too old */
 
-/* What an initiation says that it is */
+/* Modes of a handshake; the initiation says which */
 enum om_hs_mode {
 	OM_HS_CLASSIC,
 	OM_HS_MLKEM,		/* with a key encapsulation, see kem.h */
@@ -36,10 +36,10 @@ enum om_hs_mode {
 #define OM_HS_TIME_MSG_LEN_MLKEM	(OM_HS_TIME_MSG_LEN + OM_KEM_TEXT)
 #define OM_HS_LEN_MAX		OM_HS_INITIATION_LEN_MLKEM
 
-/* A cookie is good for so long. */
+/* Lifetime of a cookie */
 #define OM_HS_COOKIE_MS		120000
 
-/* Keys that anyone can make of a public key: of mac1, and for cookies */
+/* Keys that anyone can derive from a public key: of mac1, and of cookies */
 struct om_hs_labels {
 	uint8_t mac1[32];
 	uint8_t cookie[32];
@@ -56,25 +56,25 @@ struct om_hs_peer {
 	uint8_t public[OM_NOISE_KEY];
 	uint8_t psk[OM_NOISE_KEY];	/* zeros for none */
 	struct om_hs_labels labels;
-	uint8_t cookie[OM_HS_MAC];	/* that it gave us */
+	uint8_t cookie[OM_HS_MAC];	/* latest cookie from it */
 	uint64_t cookie_at;		/* 0 for none */
-	uint8_t mac1[OM_HS_MAC];	/* of the latest initiation or response to it */
-	bool asked;			/* that was no answer to a cookie yet */
+	uint8_t mac1[OM_HS_MAC];	/* mac1 of the latest initiation or response to it */
+	bool asked;			/* @mac1 was not answered by a cookie yet */
 };
 
-/* A handshake that is under way; wiped when it ends */
+/* A handshake in progress; wiped when it ends */
 struct om_hs {
 	struct om_noise noise;
 	enum om_hs_mode mode;
 	uint8_t seed[OM_KEM_SEED];		/* the initiator's */
-	uint8_t public[OM_KEM_PUBLIC];		/* which that is of */
+	uint8_t public[OM_KEM_PUBLIC];		/* its public key */
 };
 
-/* What an initiation says once it is read */
+/* Contents of an initiation */
 struct om_hs_offer {
-	uint8_t public[OM_NOISE_KEY];	/* of the initiator */
+	uint8_t public[OM_NOISE_KEY];	/* the initiator's static key */
 	uint8_t time[OM_HS_TIME];
-	uint32_t key_id;		/* its local one */
+	uint32_t key_id;		/* the initiator's local key id */
 };
 
 /* The outcome of a handshake */
@@ -84,29 +84,29 @@ struct om_hs_keys {
 	uint32_t remote_id;
 };
 
-/* After the secret or the public key is set; false if it is no key */
+/* Complete a host after its secret key is set; false if that is no valid key. */
 bool om_hs_host_init(struct om_hs_host *host);
 void om_hs_peer_init(struct om_hs_peer *peer);
 
-/* Bytes of a message of this kind, which is what @msg has; else 0 */
+/* Return @len if that is right for a message of its type and mode; else 0. */
 size_t om_hs_length(const uint8_t *msg, size_t len);
 void om_hs_wipe(struct om_hs *h);
 
-/* Return true if mac1 is right, of any message but a cookie: its sender knows our key. */
+/* Return true if mac1 is valid. Cookies have none. The sender then knows our public key. */
 bool om_hs_check(const struct om_hs_host *host, const uint8_t *msg, size_t len);
 
 /*
- * The messages. What writes one returns its length, 0 if a key is no key; what
- * reads one leaves everything as it was if it is not authentic. What is random is made
- * when it is sent.
+ * The messages. Writers return the length of the message, 0 if a key is invalid. Readers
+ * change nothing if the message is not authentic. Random values are generated when they are
+ * sent.
  */
 size_t om_hs_initiate(struct om_hs *h, enum om_hs_mode mode,
 		      const struct om_hs_host *host, struct om_hs_peer *peer,
 		      const uint8_t *time, uint32_t key_id, uint64_t now,
 		      uint8_t *out);
 /*
- * In two steps, as only half of the work is needed to see that it is a stranger's: whom it
- * says it is of, then what it says, which proves that.
+ * Read an initiation in two steps: half of the work shows that a sender is no peer. The first
+ * step reads the claimed identity; the second one reads the contents, and proves it.
  */
 bool om_hs_read_initiator(struct om_hs *h, const struct om_hs_host *host,
 			  const uint8_t *msg, size_t len, uint8_t public[OM_NOISE_KEY]);
@@ -119,16 +119,16 @@ bool om_hs_read_response(struct om_hs *h, const struct om_hs_peer *peer,
 			 const uint8_t *msg, size_t len,
 			 struct om_hs_keys *keys);
 /*
- * In the place of a response to an initiation whose time is not newer than @latest. It
- * leaves what is known of the peer as it was.
+ * Write the answer to an initiation whose time is not newer than @latest, instead of a
+ * response. The state of the peer does not change.
  */
 size_t om_hs_answer_time(struct om_hs *h, const struct om_hs_peer *peer,
 			 const struct om_hs_offer *offer, const uint8_t *latest,
 			 uint64_t now, uint8_t *out);
-/* @h goes on: the true response may follow. */
+/* Read a time message. @h stays open, as the real response may follow. */
 bool om_hs_read_time(const struct om_hs *h, const struct om_hs_peer *peer,
 		     const uint8_t *msg, size_t len, uint8_t time[OM_HS_TIME]);
-/* The key id of the initiation that either of these says it answers, to look it up */
+/* Return the key id of the initiation that a response or time message claims to answer. */
 uint32_t om_hs_response_id(const uint8_t *msg);
 
 bool om_hs_take_cookie(struct om_hs_peer *peer, uint64_t now,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* In the place of kem_openssl.c where there is no OpenSSL 3.5 */
+/* Replaces kem_openssl.c without OpenSSL 3.5. */
 #include "agent/kem.h"
 
 bool om_kem_public(const uint8_t *seed, uint8_t *public)

@@ -8,7 +8,7 @@
 
 #define ALGORITHM	"ML-KEM-768"
 
-/* A key that consists of one parameter, or NULL */
+/* Make a key from one parameter; NULL on errors. */
 static EVP_PKEY *make_key(int selection, const char *name, const uint8_t *value,
 			  size_t len)
 {
@@ -49,8 +49,8 @@ bool om_kem_encapsulate(const uint8_t *public, const uint8_t *random, uint8_t *t
 			uint8_t *secret)
 {
 	/*
-	 * Its own generator's state is in this process, and so in each copy of a
-	 * machine that is cloned; the kernel's is another at once.
+	 * Random numbers of the kernel: OpenSSL's generator keeps its state in this process,
+	 * and continues with the same numbers in all clones of a machine.
 	 */
 	OSSL_PARAM params[] = {
 		OSSL_PARAM_construct_octet_string(OSSL_KEM_PARAM_IKME,

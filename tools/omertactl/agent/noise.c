@@ -4,7 +4,7 @@
 #include <sodium.h>
 #include <string.h>
 
-/* Longer than a hash, so it is hashed. */
+/* Longer than a hash, hence hashed (Noise, 5.2) */
 #define PROTOCOL	"Noise_IKpsk2_25519_ChaChaPoly_SHA256"
 
 _Static_assert(crypto_hash_sha256_BYTES == 32, "hash");
@@ -18,7 +18,7 @@ void om_noise_wipe(struct om_noise *n)
 	sodium_memzero(n, sizeof(*n));
 }
 
-/* So that whoever reads or writes can return it */
+/* Wipe the handshake; return false for the caller to return. */
 static bool fail(struct om_noise *n)
 {
 	om_noise_wipe(n);
@@ -88,7 +88,7 @@ static void mix_psk(struct om_noise *n, const uint8_t *psk)
 	sodium_memzero(out, sizeof(out));
 }
 
-/* False if the result is all zeros, as of a public key of small order */
+/* Return false if the result is all zeros, as with a public key of small order. */
 static bool mix_dh(struct om_noise *n, const struct om_keypair *ours,
 		   const uint8_t *theirs)
 {
@@ -101,7 +101,7 @@ static bool mix_dh(struct om_noise *n, const struct om_keypair *ours,
 	return ok;
 }
 
-/* A fresh public key is mixed into the key too, as there is a psk. */
+/* With a psk an ephemeral public key is mixed into the key, too (Noise, 9.2). */
 static void mix_fresh(struct om_noise *n, const uint8_t *public)
 {
 	mix_hash(n, public, OM_NOISE_KEY);
@@ -111,7 +111,7 @@ static void mix_fresh(struct om_noise *n, const uint8_t *public)
 static void next_nonce(struct om_noise *n, uint8_t nonce[12])
 {
 	memset(nonce, 0, 12);
-	/* Two parts at most are encrypted under a key. */
+	/* At most two parts are encrypted under a key. */
 	nonce[4] = n->counter++;
 }
 
@@ -154,7 +154,7 @@ void om_noise_begin(struct om_noise *n, const void *prologue, size_t len,
 	memcpy(n->remote_fixed, responder, OM_NOISE_KEY);
 }
 
-/* Not sooner than it is sent: until then a clone of the machine makes another. */
+/* Generated only when it is sent, so that clones of the machine generate different ones */
 static void put_fresh(struct om_noise *n, uint8_t *out)
 {
 	if (sodium_is_zero(n->fresh.secret, sizeof(n->fresh.secret))) {

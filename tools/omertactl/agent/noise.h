@@ -7,9 +7,8 @@
  *	-> e, es, s, ss
  *	<- e, ee, se, psk
  *
- * A handshake is begun, goes through one message each way and is split into the two
- * keys. What fails ends it: all of it is wiped then. Its memory is the caller's, who
- * has it locked.
+ * A handshake begins, takes one message in each direction, and is split into the two keys.
+ * A failure ends and wipes it. The caller provides locked memory.
  */
 #ifndef OM_NOISE_H
 #define OM_NOISE_H
@@ -41,26 +40,26 @@ struct om_noise {
 	uint8_t remote_fresh[OM_NOISE_KEY];	/* re */
 };
 
-/* The public key of a secret one, which is set; false if there is none */
+/* Derive pair->public from pair->secret; false if that is impossible. */
 bool om_noise_public(struct om_keypair *pair);
 
 /*
- * Begin. @responder: the responder's public key, which either end knows. The fresh key
- * pair is made when it is written, at random, if tests have put none there.
+ * Begin a handshake. @responder: public key of the responder, known to both ends. The
+ * ephemeral key pair is generated when it is sent, unless a test has set one.
  */
 void om_noise_begin(struct om_noise *n, const void *prologue, size_t len,
 		    const struct om_keypair *fixed, const uint8_t *responder);
 
-/* The initiator's part: @out gets OM_NOISE_1 + @len bytes */
+/* The initiator's part. @out gets OM_NOISE_1 + @len bytes. */
 bool om_noise_write_1(struct om_noise *n, const uint8_t *payload, size_t len,
 		      uint8_t *out);
 bool om_noise_read_2(struct om_noise *n, const uint8_t *psk, const uint8_t *in,
 		     size_t len, uint8_t *payload);
 
 /*
- * The responder's: first whom the message says it is of, n->remote_fixed, which nothing
- * proves yet; then the rest of the same message, of which @payload gets @len - OM_NOISE_1
- * bytes. His next message gets OM_NOISE_2 + @len bytes.
+ * The responder's part. om_noise_read_initiator() reads n->remote_fixed, the claimed and not
+ * yet proven identity of the initiator; om_noise_read_1() reads the rest of the same
+ * message, with @len - OM_NOISE_1 bytes of payload. The answer has OM_NOISE_2 + @len bytes.
  */
 bool om_noise_read_initiator(struct om_noise *n, const uint8_t *in, size_t len);
 bool om_noise_read_1(struct om_noise *n, const uint8_t *in, size_t len,
@@ -68,15 +67,15 @@ bool om_noise_read_1(struct om_noise *n, const uint8_t *in, size_t len,
 bool om_noise_write_2(struct om_noise *n, const uint8_t *psk,
 		      const uint8_t *payload, size_t len, uint8_t *out);
 
-/* The keys that the initiator and the responder send under; ends the handshake */
+/* End the handshake; return the keys under which initiator and responder send. */
 void om_noise_split(struct om_noise *n, uint8_t *initiator, uint8_t *responder);
 
 void om_noise_wipe(struct om_noise *n);
 
-/* HMAC-SHA256 with a key of 32 bytes, of two pieces; the second may be empty. */
+/* HMAC-SHA256 with a key of 32 bytes over two pieces; the second may be empty. */
 void om_noise_hmac(const uint8_t *key, const uint8_t *a, size_t a_len, const uint8_t *b,
 		   size_t b_len, uint8_t *out);
-/* HKDF as Noise has it (RFC 5869 without info), of @n outputs, two or three */
+/* HKDF of the Noise framework (RFC 5869 without info), with 2 or 3 outputs */
 void om_noise_hkdf(const uint8_t *chain, const uint8_t *input, size_t len,
 		   uint8_t (*out)[32], int n);
 

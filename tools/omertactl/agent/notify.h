@@ -3,8 +3,8 @@
 #define OM_NOTIFY_H
 
 /*
- * Tell the service manager, if there is one, as sd_notify(3) lays it down: READY=1,
- * RELOADING=1, STOPPING=1.
+ * Send a state to the service manager, if there is one: READY=1, RELOADING=1, STOPPING=1,
+ * see sd_notify(3).
  */
 void om_notify(const char *state);
 

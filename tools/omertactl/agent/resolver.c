@@ -13,8 +13,8 @@
 #define SOCKET	3
 
 /*
- * It keeps nothing but its socket, a lock least of all, and ends with the process that
- * it was made by, whose signals are not meant for it.
+ * The child keeps only its socket (no lock), ignores the signals for its parent, and exits
+ * with it.
  */
 static void let_go(int fd, pid_t parent)
 {
@@ -22,7 +22,7 @@ static void let_go(int fd, pid_t parent)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGUSR2, SIG_IGN);
-	/* It has nothing to say. */
+	/* No messages come from here; the starter waits for standard error to be closed. */
 	dup2(STDOUT_FILENO, STDERR_FILENO);
 	if (fd != SOCKET && dup2(fd, SOCKET) < 0)
 		_exit(OM_SYSTEM);
@@ -33,7 +33,7 @@ static void let_go(int fd, pid_t parent)
 		_exit(OM_OK);
 }
 
-/* Until the other process is gone */
+/* Answer questions until the parent is gone. */
 static void serve(int fd)
 {
 	struct om_resolver_question q;

@@ -25,10 +25,10 @@ void om_sandbox_hide(void)
 
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);
-	/* For root alone; it must do without a capability soon. */
+	/* Only root may raise the limit, and it drops that capability soon. */
 	setrlimit(RLIMIT_MEMLOCK, &all);
 	getrlimit(RLIMIT_MEMLOCK, &all);
-	/* What is made later would fail where there is a limit; secrets lock themselves. */
+	/* With a limit, MCL_FUTURE would make later allocations fail; secrets lock themselves. */
 	later = all.rlim_cur == RLIM_INFINITY;
 	if (mlockall(later ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT))
 		om_warn("memory is not locked, secrets may be swapped out: see ulimit -l");
@@ -36,7 +36,7 @@ void om_sandbox_hide(void)
 		om_secret_all_locked();
 }
 
-/* The C library has no call for this. */
+/* Keep only these capabilities. The C library has no function for capset(). */
 static int keep(uint32_t caps)
 {
 	struct __user_cap_header_struct head = {
@@ -52,13 +52,13 @@ static int keep(uint32_t caps)
 	return 0;
 }
 
-/* What is permitted stays so, to be dropped next. */
+/* Change the user. The permitted capabilities stay, and are dropped next. */
 static int become(uid_t uid, gid_t gid)
 {
 	if (prctl(PR_SET_KEEPCAPS, 1) || setgroups(1, &gid) ||
 	    setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
 		return errno;
-	/* Linux makes it what fs.suid_dumpable says. */
+	/* setresuid() has set it to fs.suid_dumpable. */
 	prctl(PR_SET_DUMPABLE, 0);
 	return 0;
 }
@@ -80,7 +80,7 @@ int om_sandbox_enter(const char *dir, struct om_err *err)
 
 void om_sandbox_powerless(void)
 {
-	/* Root's files are root's without capabilities, too; a container may have no other. */
+	/* Root owns files even without capabilities. A container may have no other user. */
 	if (!geteuid())
 		become(NOBODY, NOBODY);
 	if (keep(0))

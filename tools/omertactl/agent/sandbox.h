@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a process gives up before it listens to strangers. Its unit does more. */
+/* Privileges that a process drops before it reads untrusted input. The unit drops more. */
 #ifndef OM_SANDBOX_H
 #define OM_SANDBOX_H
 
 #include "lib/base.h"
 
-/* No core dumps, no tracers, nothing in swap if there is leave for that */
+/* Forbid core dumps and tracers; lock the memory where permitted. */
 void om_sandbox_hide(void);
 /*
- * No capability but CAP_NET_ADMIN, and no new ones. Root becomes the user that @dir,
- * the agent's folder, belongs to.
+ * Drop all capabilities but CAP_NET_ADMIN for good. If the process is root, it becomes the
+ * owner of @dir, the agent's folder.
  */
 int om_sandbox_enter(const char *dir, struct om_err *err);
-/* None at all; what cannot be given up ends the process. */
+/* Drop all capabilities for good. The process exits if it cannot. */
 void om_sandbox_powerless(void);
 
 #endif

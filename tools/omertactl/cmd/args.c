@@ -23,7 +23,7 @@ const char *om_command_name(const struct om_command *cmd)
  * Commands
  */
 
-/* A table's word at the level that is looked at: objects, or verbs of one */
+/* Return the object of a command, or its verb if @object is given. */
 static const char *word_of(const struct om_command *c, const char *object)
 {
 	if (!object)
@@ -43,7 +43,7 @@ static bool seen_before(const struct om_command *table,
 	return false;
 }
 
-/* An exact word, or the only one that begins so */
+/* Find a word: an exact match, or a unique prefix. */
 static int find_word(const struct om_command *table, const char *object,
 		     const char *text, const char **found, struct om_err *err)
 {
@@ -153,7 +153,7 @@ static int add_items(struct om_args *args, const char *text,
 	size_t len;
 	int rc = OM_OK;
 
-	/* An empty list is one, too: it takes all prefixes away. */
+	/* An empty list is valid: it removes all prefixes. */
 	if (!text[strspn(text, " \t\r\n")]) {
 		args->plain = true;
 		return OM_OK;
@@ -163,7 +163,7 @@ static int add_items(struct om_args *args, const char *text,
 	return rc;
 }
 
-/* A list that is too long for a command line */
+/* Add the items of a file, for lists that are too long for a command line. */
 static int add_items_of_file(struct om_args *args, const char *path,
 			     struct om_err *err)
 {
@@ -282,7 +282,7 @@ static int parse_value(const struct om_opt *o, const char *value,
 	}
 }
 
-/* Returns the number of words used, or 0 with *rc set. */
+/* Parse an option. Returns the number of words used, or 0 with *rc set. */
 static int parse_opt(int argc, char **argv, struct om_args *args, int *rc,
 		     struct om_err *err)
 {
@@ -324,7 +324,7 @@ static bool is_device(const char *what)
 	return strstr(what, "DEV") || !strcmp(what, "NAME");
 }
 
-/* Returns the number of words used, or -1 with @err set. */
+/* Parse the positions. Returns the number of words used, or -1 with @err set. */
 static int parse_pos(int argc, char **argv, struct om_args *args,
 		     struct om_err *err)
 {
@@ -421,8 +421,8 @@ static void complete_value(const struct om_command *cmd, const struct om_opt *o)
 }
 
 /*
- * The words so far decide: none, an object, a command, positions, options.
- * DEV, PEER, CONF and FILE in capitals ask the caller for names of that kind.
+ * The words so far determine the candidates: objects, verbs, positions, options. DEV, PEER,
+ * CONF and FILE in capitals ask the caller for names of that kind.
  */
 void om_args_complete(const struct om_command *table, int argc, char **argv)
 {

@@ -36,7 +36,7 @@ struct om_command {
 	const struct om_object *data;
 	const struct om_opt *opts;
 	int (*run)(struct om_ctx *ctx, struct om_args *args);
-	const char *usage;	/* what follows object and verb */
+	const char *usage;	/* text after object and verb */
 };
 
 struct om_args {
@@ -59,14 +59,14 @@ struct om_args {
 };
 
 /*
- * The command that argv[0], and if it takes one argv[1], name, abbreviated or
- * not. *used is the number of words.
+ * Look up the command named by argv[0] (and argv[1], if it has a verb); abbreviations are
+ * allowed. *used gets the number of words.
  */
 int om_command_find(const struct om_command *table, int argc, char **argv,
 		    const struct om_command **cmd, int *used,
 		    struct om_err *err);
 
-/* What follows the command. Errors have no command in front. */
+/* Parse the words after the command. Errors do not name the command. */
 int om_args_parse(const struct om_command *cmd, int argc, char **argv,
 		  struct om_args *args, struct om_err *err);
 void om_args_free(struct om_args *args);
@@ -74,7 +74,7 @@ void om_args_free(struct om_args *args);
 /* "object verb", or "object" */
 const char *om_command_name(const struct om_command *cmd);
 
-/* Words that may stand behind argv, one a line, for the shell's completion */
+/* Print the words that may follow argv, one per line, for the shell's completion. */
 void om_args_complete(const struct om_command *table, int argc, char **argv);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is measured together, and the tables of it.
+ * The benchmarks, and their tables
  */
 #include "cmd/bench_measure.h"
 
@@ -62,7 +62,7 @@ static void set_workers(struct om_bench *b, uint32_t strategy, uint32_t schedule
 	b->has |= HAS(STRATEGY) | HAS(SCHEDULE) | HAS(WORKERS);
 }
 
-/* Measure with the command's options, and print. */
+/* Measure with the options of the command, and print the results. */
 static int measure(struct om_ctx *ctx, struct om_args *args, struct om_list *cases,
 		   void (*print)(const struct om_list *cases))
 {
@@ -78,7 +78,7 @@ static int measure(struct om_ctx *ctx, struct om_args *args, struct om_list *cas
 	return rc;
 }
 
-/* A round as short as can be: what the kernel says of CPUs and engines */
+/* Run one short round, to learn the kernel's number of CPUs and engine. */
 static int ask(struct om_ctx *ctx, const struct om_args *args, struct om_bench *reply)
 {
 	struct om_bench req = args->data.bench;
@@ -112,7 +112,7 @@ static double mb_s(uint64_t bytes, uint64_t ns)
  * Chunks
  */
 
-/* Of the same engine and direction, in one piece */
+/* Return the case with the same engine and direction, and the payload in one piece. */
 static const struct om_bench_case *whole(const struct om_list *cases,
 					 const struct om_bench_case *c)
 {
@@ -141,7 +141,7 @@ static void print_chunks(const struct om_list *cases)
 		       c->req.chunk_size, mb_s(c->req.bytes, c->median));
 		if (w && calls > 1)
 			printf(" %5.0f%%", 100 * (double)w->median / (double)c->median);
-		/* One piece is the library's with every engine. */
+		/* The library processes a single piece for every engine. */
 		if (w && calls > 1 && !strcmp(c->req.engine, "lib"))
 			printf(" %9.0f", ((double)c->median - (double)w->median) /
 					 (calls - 1));
@@ -163,7 +163,7 @@ static void add_sweep(struct om_list *cases, const struct om_args *args,
 	}
 }
 
-/* Both ways, with each size up to the whole */
+/* Add the cases of an engine: both directions, and each chunk size up to the payload's. */
 static void add_engine(struct om_list *cases, const struct om_args *args,
 		       const char *engine)
 {
@@ -174,7 +174,7 @@ static void add_engine(struct om_list *cases, const struct om_args *args,
 	add_sweep(cases, args, engine, OMERTA_BENCH_DIRECTION_OPEN, bytes);
 }
 
-/* All that are of this CPU */
+/* Add all engines that this CPU supports. */
 static int add_engines(struct om_ctx *ctx, struct om_list *cases,
 		       const struct om_args *args)
 {
@@ -185,7 +185,7 @@ static int add_engines(struct om_ctx *ctx, struct om_list *cases,
 		set_engine(&one.data.bench, engines[i]);
 		if (!ask(ctx, &one, &reply))
 			add_engine(cases, args, engines[i]);
-		/* Of another CPU, or of another architecture */
+		/* The engine is for other CPUs, or for another architecture. */
 		else if (ctx->err.sys != EOPNOTSUPP && ctx->err.sys != EINVAL)
 			return OM_SYSTEM;
 		memset(&ctx->err, 0, sizeof(ctx->err));
@@ -228,7 +228,7 @@ static void print_dispatch(const struct om_list *cases)
 		uint64_t bytes = (uint64_t)c->req.bytes * (own ? c->req.workers : 1);
 		double speed = (double)base->median / (double)c->median;
 
-		/* Of shared work each has but a part. */
+		/* With a shared payload each worker has only a part of the work. */
 		printf("%-8s %-8s %7u %10.0f %9.0f%%", strategies[c->req.strategy],
 		       schedules[c->req.schedule], c->req.workers,
 		       mb_s(bytes, c->median),

@@ -12,7 +12,7 @@
 #include <sys/param.h>
 #include <unistd.h>
 
-/* Percentiles want so many rounds of a run. */
+/* Rounds per run that percentiles need */
 #define SPLIT_LEAST	200
 #define SPLIT_MOST	20000
 
@@ -64,8 +64,8 @@ static void set_rounds(struct om_bench_case *c, uint64_t rounds)
 }
 
 /*
- * Find out how many rounds fit the time; memory and caches are warm afterwards. The
- * hand-over may be most of a few rounds, so they are multiplied again and again.
+ * Determine the number of rounds that fit the time; this also warms up memory and caches.
+ * The number grows step by step, as the dispatch may take most of the time of few rounds.
  */
 static int calibrate(struct om_ctx *ctx, struct om_bench_case *c, uint32_t time)
 {
@@ -85,13 +85,13 @@ static int calibrate(struct om_ctx *ctx, struct om_bench_case *c, uint32_t time)
 	return rc;
 }
 
-/* What this machine cannot do, or not so much of */
+/* Return true for errors that mean: not supported by this machine, or not in this size. */
 static bool cannot_be(int error)
 {
 	return error == EOPNOTSUPP || error == ENOMEM || error == ETIME;
 }
 
-/* Drop the cases that cannot be here, with the kernel's reason. */
+/* Calibrate all cases, and drop unsupported ones with the kernel's reason as a warning. */
 static int calibrate_all(struct om_ctx *ctx, struct om_list *cases, uint32_t time)
 {
 	struct om_err last = { 0 };
@@ -123,7 +123,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* One of the values of all runs, in order */
+/* Sort one of the values over all runs. */
 static void sorted(const struct sample *s, uint32_t runs, int value, uint64_t *v)
 {
 	for (uint32_t i = 0; i < runs; i++)

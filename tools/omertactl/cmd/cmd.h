@@ -15,7 +15,7 @@ struct om_ctx {
 
 extern const struct om_command om_commands[];
 
-/* The whole tool but for the process around it */
+/* The whole tool, as a function for tests */
 int om_main(int argc, char **argv);
 
 int om_link_add(struct om_ctx *ctx, struct om_args *args);
@@ -44,7 +44,7 @@ int om_syncconf(struct om_ctx *ctx, struct om_args *args);
 int om_showconf(struct om_ctx *ctx, struct om_args *args);
 int om_check(struct om_ctx *ctx, struct om_args *args);
 
-/* Where a device's file is that is only named */
+/* Folder of configuration files, for devices given by name only */
 #define OM_CONFIG_DIR	"/etc/omerta"
 
 int om_up(struct om_ctx *ctx, struct om_args *args);

@@ -6,7 +6,7 @@
 #include "lib/state.h"
 #include "lib/sync.h"
 
-/* The whole file is read and checked before the first request. */
+/* Read and check the whole file before the first request. */
 static int apply(struct om_ctx *ctx, struct om_args *args, bool literal)
 {
 	struct om_config conf;

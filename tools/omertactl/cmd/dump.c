@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 /*
- * Columns of a line, after its kind. They are documented in omertactl(8) and
- * only ever appended to: not the order of the netlink attributes.
+ * Columns of a line, after its kind. They are documented in omertactl(8), and new ones are
+ * only appended, so they are not in the order of the netlink attributes.
  */
 struct column {
 	uint8_t attr;

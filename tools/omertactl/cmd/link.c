@@ -35,13 +35,13 @@ static void roll_back(struct om_ctx *ctx, const char *ifname)
 		om_err_append(&ctx->err, " (the device was removed again)");
 }
 
-/* A device without its queue is removed again. */
+/* If the queueing discipline cannot be set, the device is deleted again. */
 int om_link_add(struct om_ctx *ctx, struct om_args *args)
 {
 	const struct om_device *dev = &args->data.device;
 	int rc = request(ctx, args, OMERTA_CMD_DEVICE_NEW);
 
-	/* The kernel made a name of the pattern, and does not tell which. */
+	/* The kernel has chosen a name for the pattern, and does not report it. */
 	if (rc || strchr(dev->ifname, '%'))
 		return rc;
 	rc = om_host_set_queue(dev->ifname, &ctx->err);

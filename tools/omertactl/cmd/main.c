@@ -239,7 +239,7 @@ static bool want_colour(void)
 	       !(term && !strcmp(term, "dumb"));
 }
 
-/* Options before the object. Returns their number, or -1 if all is done. */
+/* Parse the options before the object. Returns their number, or -1 if nothing is left to do. */
 static int global_options(int argc, char **argv, struct om_ctx *ctx, int *rc)
 {
 	int n = 0;

@@ -13,7 +13,7 @@ _Static_assert((int)OMERTA_A_DEVICE_IFNAME == (int)OMERTA_A_PEER_IFNAME &&
 
 struct monitor {
 	struct om_ctx *ctx;
-	const char *ifname;	/* of the device of interest, NULL for all */
+	const char *ifname;	/* show events of this device, NULL for all */
 };
 
 static int print_event(const struct om_event *ev, void *arg)
@@ -32,7 +32,7 @@ static int print_event(const struct om_event *ev, void *arg)
 	om_print_event(ev->name);
 	om_print_fields(ev->obj, ev->data, skip);
 	om_print_close();
-	/* An object a line, at once. */
+	/* Print each event at once. */
 	return om_print_flush(&m->ctx->err);
 }
 

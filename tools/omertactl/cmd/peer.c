@@ -28,7 +28,7 @@ static void put_peer(struct om_err *err, const struct om_peer *peer)
 	om_err_prefix(err, "%s peer %u", peer->ifname, peer->id);
 }
 
-/* A peer with only some of its prefixes is worse than none. */
+/* Delete a peer with only a part of its prefixes. */
 static void roll_back(struct om_ctx *ctx, const struct om_peer *peer,
 		      size_t done)
 {

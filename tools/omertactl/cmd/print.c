@@ -134,7 +134,7 @@ static void json_field(const struct om_field *f, const void *data)
 	}
 }
 
-/* The three attributes of an endpoint are one value in text. */
+/* Return the name of a field in text, where an endpoint is one value. */
 static const char *text_name(const struct om_field *f)
 {
 	return f->format == OM_ENDPOINT ? "endpoint" : f->name;
@@ -184,7 +184,7 @@ void om_print_counters(const struct om_device *dev, bool all)
 			OM_BIT(OMERTA_A_DEVICE_IFNAME) |
 			OM_BIT(OMERTA_A_DEVICE_STATS);
 
-	/* Programs get every counter: they index by name. */
+	/* JSON has every counter, as programs look them up by name. */
 	if (mode.json) {
 		om_print_open(" ");
 		om_print_fields(&om_device_object, dev, ~keep);

@@ -37,7 +37,7 @@ static int open_file(const char *ifname, int flags, struct om_err *err)
 	return fd;
 }
 
-/* The agent beside this program, as in a build tree, or the one that is installed. */
+/* Return the agent beside this program, as in a build tree, or else the installed one. */
 static const char *agent_path(void)
 {
 	static char path[PATH_MAX];

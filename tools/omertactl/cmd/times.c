@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The public key that a user calls @text: itself, or a peer of the device */
+/* Resolve user input to a public key: a key, or a peer of the device. */
 static int find_public(struct om_ctx *ctx, const char *ifname, const char *text,
 		       uint8_t *public)
 {
@@ -45,7 +45,7 @@ static int find_public(struct om_ctx *ctx, const char *ifname, const char *text,
 			      ifname, id) : OM_OK;
 }
 
-/* Our own public key, which the file is named by */
+/* Read our own public key, after which the file of times is named. */
 static int read_own(const char *config, uint8_t *public, struct om_err *err)
 {
 	struct om_config conf;
@@ -61,7 +61,7 @@ static int read_own(const char *config, uint8_t *public, struct om_err *err)
 	return rc;
 }
 
-/* Files are made by the user that the folder belongs to, as which agents run. */
+/* Become the owner of the folder, like agents, so that it owns new files. */
 static int become_owner(const char *dir, struct om_err *err)
 {
 	struct stat st;

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The device's name and its file, from either */
+/* The name of a device and its file. Either gives the other. */
 struct target {
 	char ifname[IFNAMSIZ];
 	char path[PATH_MAX];
@@ -83,7 +83,7 @@ static int delete_device(struct om_ctx *ctx, const char *ifname,
 			err);
 }
 
-/* All or nothing: @conf is of a device that is not there. */
+/* Create and configure a device; after an error nothing is left. */
 static int bring_up(struct om_ctx *ctx, const struct target *t, bool agent,
 		    struct om_config *conf)
 {
@@ -128,7 +128,7 @@ int om_up(struct om_ctx *ctx, struct om_args *args)
 			    OM_QUOTE_FILE(t.path));
 	else
 		rc = OM_OK;
-	/* The agent reads them itself, after it has begun what is not to have them. */
+	/* The agent reads the secrets itself, after it has forked its resolver. */
 	om_config_forget(&conf);
 	if (!rc)
 		rc = bring_up(ctx, &t, !args->all, &conf);
@@ -136,7 +136,7 @@ int om_up(struct om_ctx *ctx, struct om_args *args)
 	return rc;
 }
 
-/* What is left of a device that somebody else has deleted, by its file */
+/* Clean up after a device that was deleted behind our back, from its file. */
 static void clean_up(const struct target *t, struct om_err *err)
 {
 	struct om_host_rules rules;

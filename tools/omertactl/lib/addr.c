@@ -18,7 +18,7 @@ void om_addr_format(char *buf, size_t size, const struct om_addr *addr)
 		snprintf(buf, size, "(none)");
 }
 
-/* HOST:PORT or [HOST]:PORT into its halves */
+/* Split HOST:PORT or [HOST]:PORT. */
 static int split_endpoint(char *text, char **host, char **port,
 			  struct om_err *err)
 {
@@ -65,7 +65,7 @@ static int parse_port(const char *text, uint16_t *port)
 #define NAME_CHARACTERS	\
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._"
 
-/* *res stays NULL for a name if those are not looked up. */
+/* Look up a host. *res stays NULL for a name unless @names. */
 static int lookup(const char *host, bool names, struct addrinfo **res,
 		  struct om_err *err)
 {
@@ -78,11 +78,11 @@ static int lookup(const char *host, bool names, struct addrinfo **res,
 
 	if (!rc)
 		return OM_OK;
-	/* Only numeric ones have these. */
+	/* Names contain neither, so this is an invalid address. */
 	if (strpbrk(host, ":%"))
 		return om_err(err, OM_USAGE,
 			      "not an address, or no such scope interface");
-	/* Resolvers and name servers are not told text that cannot be a name or may be a key. */
+	/* Do not send text to name servers that cannot be a name, or may be a key. */
 	if (host[strspn(host, NAME_CHARACTERS)] || om_holds_key(host))
 		return om_err(err, OM_USAGE, "not a host's name");
 	if (!names)

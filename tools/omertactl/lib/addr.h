@@ -14,31 +14,31 @@
 void om_addr_format(char *buf, size_t size, const struct om_addr *addr);
 
 int om_endpoint_parse(const char *text, struct om_peer *peer, struct om_err *err);
-/* The same, but a name is not looked up, and nothing is set then */
+/* The same, but host names are not looked up, and set nothing. */
 int om_endpoint_check(const char *text, struct om_peer *peer, struct om_err *err);
 void om_endpoint_format(char *buf, size_t size, const struct om_peer *peer);
 bool om_endpoint_equal(const struct om_peer *a, const struct om_peer *b);
 
-/* One prefix of @len characters; host bits are cleared. */
+/* Parse a prefix of @len characters; host bits are cleared. */
 int om_prefix_parse(const char *text, size_t len, struct om_prefix *p,
 		    struct om_err *err);
-/* The same for an address with the length of its network: host bits stay. */
+/* Parse an address with the length of its network; host bits stay. */
 int om_address_parse(const char *text, size_t len, struct om_prefix *p,
 		     struct om_err *err);
 void om_prefix_format(char *buf, size_t size, const struct om_prefix *p);
-/* Order of allowed-ip-get: IPv4 first, then by address, then by length */
+/* Compare in the order of allowed-ip-get: IPv4 first, then by address, then by length. */
 int om_prefix_cmp(const struct om_prefix *a, const struct om_prefix *b);
 
 /*
- * The next item of a list separated by commas, or by white space too:
- * false at its end. White space around an item is not part of it.
+ * Return the next item of a list separated by @separators, without the white space around
+ * it; false at the end.
  */
 bool om_list_item(const char **text, const char *separators,
 		  const char **item, size_t *len);
 
 /*
- * The first of all prefixes of these peers that an earlier one equals, or NULL. @nth gets
- * its number, from 0.
+ * Return the first prefix of these peers that equals an earlier one, or NULL. @nth gets its
+ * number, from 0.
  */
 const struct om_prefix *om_prefixes_duplicate(const struct om_list *peers, size_t *nth);
 

@@ -116,7 +116,7 @@ size_t om_utf8_len(const char *str)
 	return 0;
 }
 
-/* C0, DEL, C1, and the backslash if it is to be unambiguous */
+/* Return true for C0, DEL, C1, and with @backslash for the backslash. */
 static bool must_escape(const char *s, size_t len, bool backslash)
 {
 	unsigned char c = (unsigned char)s[0];
@@ -156,7 +156,7 @@ void om_complain(const char *text)
 	char buf[4 * sizeof(((struct om_err *)0)->text)];
 
 	escape(buf, sizeof(buf), text, false);
-	/* Our texts quote none; those of the kernel and of libraries might. */
+	/* Messages of the kernel and of libraries may quote keys; ours do not. */
 	om_hide_keys(buf);
 	if (to_syslog)
 		syslog(LOG_WARNING, "%s", buf);

@@ -29,9 +29,9 @@ int om_err_sys(struct om_err *err, int error, const char *fmt, ...) OM_PRINTF(3,
 void om_err_prefix(struct om_err *err, const char *fmt, ...) OM_PRINTF(2, 3);
 void om_err_append(struct om_err *err, const char *fmt, ...) OM_PRINTF(2, 3);
 
-/* To standard error. What is quoted may be foreign: controls are escaped. */
+/* Print a message to standard error. Control characters are escaped. */
 void om_complain(const char *text);
-/* From here on to the system's log, for who has no standard error any more */
+/* Send all later messages to the system's log, for a process without standard error. */
 void om_complain_to_syslog(void);
 void om_warn(const char *fmt, ...) OM_PRINTF(1, 2);
 
@@ -48,12 +48,12 @@ void om_list_free(struct om_list *list);
 #define OM_AT(list, type, i)	(&((type *)(list)->v)[i])
 
 /*
- * Text of a foreign string for a terminal or a table: control characters,
- * broken UTF-8 and backslashes become \xHH. Returns @buf.
+ * Escape an untrusted string for a terminal or a table: control characters, invalid UTF-8
+ * and backslashes become \xHH. Returns @buf.
  */
 char *om_escape(char *buf, size_t size, const char *s);
 
-/* Length of the valid UTF-8 sequence at @s, 0 if there is none. */
+/* Return the length of the valid UTF-8 sequence at @s, 0 if there is none. */
 size_t om_utf8_len(const char *s);
 
 #endif

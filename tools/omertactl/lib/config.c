@@ -69,7 +69,7 @@ static void begin_peer(struct om_parser *p)
 	p->section = &om_peer_object;
 }
 
-/* A mistake ends the reading, unless all are to be told. */
+/* A mistake ends the parsing, unless all mistakes are to be reported. */
 static int told(struct om_parser *p, int rc)
 {
 	if (!rc || !p->all)
@@ -96,7 +96,7 @@ static int start_section(struct om_parser *p, const char *s)
 	else
 		rc = om_parser_fail(p, s, "%s: expected [Interface] or [Peer]",
 				    OM_QUOTE(s));
-	/* What follows is not worth a look. */
+	/* Skip the rest of an invalid section. */
 	p->lost = rc;
 	return rc;
 }
@@ -108,7 +108,7 @@ static int hex_digit(char c)
 	       c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* In place; \" and \\ and \xHH. The text behind the closing quote is *rest. */
+/* Unquote \", \\ and \xHH in place. *rest gets the text after the closing quote. */
 static int unquote(char *s, char **rest)
 {
 	char *out = s, *in = s + 1;
@@ -146,7 +146,7 @@ static void trim_end(char *s)
 		s[--n] = '\0';
 }
 
-/* The value at @s without quotes, comment and white space at its end */
+/* Strip quotes, the comment and trailing white space from the value at @s. */
 static int get_value(struct om_parser *p, char *s)
 {
 	char *rest;
@@ -225,7 +225,7 @@ static int parse_line(struct om_parser *p, char *line, size_t len)
 	return parse_assignment(p, s);
 }
 
-/* Lines may hold secrets: none stays in a buffer that nobody wipes. */
+/* Lines may hold secrets, so all buffers of the file are our own, and are wiped. */
 #define LINE_SIZE	8192
 
 static int parse_lines(struct om_parser *p, FILE *f)

@@ -6,7 +6,7 @@
 #include "lib/addr.h"
 #include "lib/keygen.h"
 
-/* Table of the routes that "up" makes; others are a table's number. */
+/* Table of the routes that "up" adds; other values are the number of a table. */
 #define OM_TABLE_AUTO	0
 #define OM_TABLE_OFF	UINT32_MAX
 
@@ -20,51 +20,53 @@ enum om_kem_policy {
 /* The agent was built with ML-KEM-768. */
 extern bool om_have_kem;
 
-
-/* Settings that the kernel's device does not have. Secrets are om_config's, or NULL. */
+/* Settings of a device that are not in the kernel */
 struct om_host_conf {
-	uint8_t *private_key;
-	struct om_list addresses;	/* of struct om_prefix, host bits and all */
+	uint8_t *private_key;		/* in om_config.secrets, or NULL */
+	struct om_list addresses;	/* struct om_prefix, with host bits */
 	uint32_t mtu;			/* 0 for the default */
 	uint32_t table;
 };
 
-/* What its peers do not have */
+/* Settings of a peer that are not in the kernel */
 struct om_peer_conf {
-	uint8_t *psk;
+	uint8_t *psk;			/* in om_config.secrets, or NULL */
 	enum om_kem_policy kem;
-	char *endpoint;			/* as it stands there, or NULL */
-	unsigned int line;			/* of the section */
+	char *endpoint;			/* text in the file, or NULL */
+	unsigned int line;		/* line of the section */
 };
 
 struct om_config {
 	struct om_device dev;
-	struct om_list peers;		/* of struct om_peer, with allowed_ips */
+	struct om_list peers;		/* struct om_peer, with allowed_ips */
 	struct om_host_conf host;
-	struct om_list peer_conf;	/* of struct om_peer_conf, one a peer */
-	struct om_secrets secrets;	/* to which they point */
+	struct om_list peer_conf;	/* struct om_peer_conf, one for each peer */
+	struct om_secrets secrets;	/* the keys of @host and @peer_conf */
 };
 
 enum om_config_flags {
-	OM_CONFIG_SECRETS = 1,	/* keys are read, from their files, too */
-	OM_CONFIG_NO_NAMES = 2,	/* names of hosts are not looked up */
+	OM_CONFIG_SECRETS = 1,	/* keep secrets, and read their files */
+	OM_CONFIG_NO_NAMES = 2,	/* do not look up host names */
 };
 
 /*
  * Read and check a whole file, "-" for standard input. Errors begin with
- * file:line:column. A peer may be without an id, see om_sync_apply().
+ * file:line:column. A peer may lack an id, see om_sync_apply().
  */
 int om_config_read(const char *path, enum om_config_flags flags,
 		   struct om_config *conf, struct om_err *err);
-/* Say all that is wrong with a file on standard error. */
+/* Report all mistakes in a file on standard error. */
 int om_config_check(const char *path, struct om_err *err);
-/* Whether it wants a default route, of addresses this long or (0) any, in a table of ours */
+/*
+ * Return true if a file has a default route, and does not set its table. @addr_len: length of
+ * the addresses, or 0 for any
+ */
 bool om_config_has_default(const struct om_config *conf, unsigned int addr_len);
-/* Its secrets alone are freed. */
+/* Free only the secrets. */
 void om_config_forget(struct om_config *conf);
 void om_config_free(struct om_config *conf);
 
-/* To standard output */
+/* Print a configuration file to standard output. */
 void om_config_print(const struct om_device *dev, const struct om_list *peers);
 
 #endif

@@ -15,7 +15,7 @@
 #include <strings.h>
 
 /*
- * Keys that set fields of the kernel's objects, by their tables
+ * Keys that set fields of the kernel's objects, from the field tables
  */
 
 #ifdef OM_WITH_KEM
@@ -45,7 +45,7 @@ static const struct om_field *find_field(const struct om_object *obj,
 	return NULL;
 }
 
-/* The item of AllowedIPs at @item */
+/* Add one item of AllowedIPs. */
 static int add_prefix(struct om_parser *p, const struct om_field *f,
 		      const char *item, size_t len)
 {
@@ -78,7 +78,7 @@ static int add_prefixes(struct om_parser *p, const struct om_field *f,
 	return rc;
 }
 
-/* Against the peers before, of whom no two may have the same */
+/* Check that no earlier peer has the same id or public key. */
 static int check_peer(struct om_parser *p, const struct om_field *f,
 		      const char *at)
 {
@@ -132,7 +132,7 @@ static int set_field(struct om_parser *p, const struct om_field *f,
 }
 
 /*
- * Keys of their own
+ * Keys that are no field of an object
  */
 
 struct key {
@@ -149,8 +149,8 @@ static uint8_t **secret_of(struct om_parser *p, const struct key *k)
 }
 
 /*
- * The one that was added last. One that is not wanted is checked, too. The text is never
- * quoted.
+ * Take the secret that was added last. It is checked even if secrets are not to be kept. The
+ * text is never quoted.
  */
 static int take_secret(struct om_parser *p, const struct key *k, uint8_t *secret,
 		       int rc, const char *value)
@@ -256,7 +256,7 @@ static int set_post_quantum(struct om_parser *p, const struct key *k,
 	if (i == OM_ARRAY_SIZE(names))
 		return om_parser_fail(p, value, "%s: %s: must be off, on or required",
 				      k->name, OM_QUOTE(value));
-	/* Who does not want keys does not want it, either. */
+	/* Without secrets (setconf, syncconf) ML-KEM is not needed. */
 	if (i != OM_KEM_OFF && (p->flags & OM_CONFIG_SECRETS) && !om_have_kem)
 		return om_parser_fail(p, value, "%s: this omertactl has no ML-KEM-768: it takes an OpenSSL of 3.5 or later, when omertactl is built and when it runs",
 				      k->name);
@@ -327,7 +327,7 @@ int om_parser_set(struct om_parser *p, const char *key, char *value)
 }
 
 /*
- * What only shows at the end
+ * Checks at the end of a section and of the file
  */
 
 int om_parser_end_section(struct om_parser *p)
@@ -362,7 +362,7 @@ static int check_prefixes(struct om_parser *p)
 	return OM_USAGE;
 }
 
-/* A peer that is this host would shake hands with itself. */
+/* Refuse a peer with our own public key, which would shake hands with itself. */
 static int check_own_key(struct om_parser *p)
 {
 	const uint8_t *private = p->conf->host.private_key;
@@ -386,8 +386,8 @@ static int check_own_key(struct om_parser *p)
 }
 
 /*
- * A default route stands in the table of the mark's number, which must be none of the
- * kernel's own; without a mark what the device sends would go into it again.
+ * The default route is in the table with the mark's number, which must not be one of the
+ * kernel's tables. A mark is needed, or the device's own packets would be routed into it.
  */
 static int check_mark(struct om_parser *p)
 {

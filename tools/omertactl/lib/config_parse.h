@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Between config.c, which reads lines, and config_keys.c, which knows what they mean */
+/* Interface between config.c, the parser of lines, and config_keys.c, the table of keys */
 #ifndef OM_CONFIG_PARSE_H
 #define OM_CONFIG_PARSE_H
 
 #include "lib/config.h"
 #include "lib/peer_index.h"
 
-/* Where something stands in the file */
+/* A position in the file */
 struct om_place {
 	unsigned int line;
 	unsigned int col;
@@ -14,40 +14,40 @@ struct om_place {
 
 struct om_parser {
 	const char *name;
-	const char *dir;		/* that file names are relative to */
+	const char *dir;		/* base of relative file names */
 	enum om_config_flags flags;
-	bool exposed;			/* the file may be accessed by others */
+	bool exposed;			/* other users may access the file */
 	unsigned int line;
-	const char *text;		/* of the line */
+	const char *text;		/* the current line */
 	const struct om_object *section;	/* NULL before the first */
-	bool lost;			/* in a section that is no good */
-	bool all;			/* mistakes are told, not only the first */
+	bool lost;			/* the section is invalid */
+	bool all;			/* report all mistakes, not only the first */
 	unsigned int mistakes;
 	bool interface_seen;
-	unsigned int mark_line;		/* of FwMark */
-	uint32_t keys_seen;		/* of this section's in config_keys.c */
+	unsigned int mark_line;		/* line of FwMark */
+	uint32_t keys_seen;		/* keys of config_keys.c in this section */
 	struct om_config *conf;
-	struct om_list places;		/* of all peers' prefixes, struct om_place */
+	struct om_list places;		/* struct om_place of each prefix, over all peers */
 	struct om_peer_index seen;	/* ids and public keys */
 	struct om_err *err;
 };
 
-/* Where @at is in the line becomes the beginning of the error. */
+/* Write an error that begins with the position of @at in the line. */
 int om_parser_fail(struct om_parser *p, const char *at, const char *fmt, ...)
 	OM_PRINTF(3, 4);
-/* The same for an error that is written, about the key @key */
+/* Put the position of @at and the name @key in front of an error. */
 int om_parser_blame(struct om_parser *p, const char *at, const char *key, int rc);
 void om_parser_put_place(struct om_parser *p, unsigned int line, unsigned int col);
 
 struct om_peer *om_parser_peer(const struct om_parser *p);
 
-/* A key's name as OM_QUOTE_N() does it, and all that there are, as they are spelt */
+/* Quote the name of a key: like OM_QUOTE_N(), and all names of existing keys */
 const char *om_parser_quote(char *buf, const char *name, size_t len);
-/* KEY = VALUE of the section at hand; both are in the line */
+/* Handle KEY = VALUE in the current section; both point into the line. */
 int om_parser_set(struct om_parser *p, const char *key, char *value);
-/* A section ends. */
+/* Check a section at its end. */
 int om_parser_end_section(struct om_parser *p);
-/* The file ends. */
+/* Check the file at its end. */
 int om_parser_end(struct om_parser *p);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Zero is what these have when nobody sets them. */
+/* Return true for a field that has its default value. All defaults are zero, except enums. */
 static bool is_default(const struct om_field *f, const void *data)
 {
 	const char *p = om_field_ptr(f, data);
@@ -22,7 +22,7 @@ static bool is_default(const struct om_field *f, const void *data)
 	return true;
 }
 
-/* Quoted, unless it cannot be taken for anything else */
+/* Print a string, with quotes if it would be ambiguous without them. */
 static void print_quoted(const char *s)
 {
 	static const char plain[] =

@@ -103,7 +103,7 @@ static void parse_attrs(struct range r, struct extack *x)
 	}
 }
 
-/* The attributes stand behind the error and what it echoes of the request. */
+/* The attributes follow the error and the echoed part of the request. */
 static void parse_reply(const struct nlmsghdr *h, struct extack *x)
 {
 	const char *p = (const char *)h + NLMSG_HDRLEN;
@@ -134,7 +134,7 @@ static void append(char *buf, size_t size, const char *text)
 	snprintf(buf + n, size - n, "%s", text);
 }
 
-/* The prefix of a refused allowed-ips nest, among thousands of them */
+/* Name the prefix of a refused allowed-ips nest, as there may be thousands. */
 static void name_prefix(const struct nlattr *nest, char *buf, size_t size)
 {
 	struct range r = inside(nest);
@@ -162,7 +162,7 @@ static void name_prefix(const struct nlattr *nest, char *buf, size_t size)
 }
 
 /*
- * Path of the attribute at @offs, as "allowed-ips.addr"; false if nothing
+ * Write the path of the attribute at @offs, as "allowed-ips.addr"; false if no attribute
  * starts there.
  */
 static bool name_attr(struct range r, const char *start, uint32_t offs,
@@ -206,7 +206,7 @@ static const struct om_object *missing_from(const struct extack *x,
 	return f ? f->nest : NULL;
 }
 
-/* "name: " of the attribute that is wrong or missing, or nothing */
+/* Write "name: " of the wrong or missing attribute, or nothing. */
 static void describe_attr(const struct extack *x, const struct om_sent *sent,
 			  char *buf, size_t size)
 {
@@ -232,7 +232,7 @@ static void describe_attr(const struct extack *x, const struct om_sent *sent,
 		append(buf, size, ": ");
 }
 
-/* " (1..4294967295)" and the like */
+/* Write the valid range, as " (1..4294967295)". */
 static void describe_policy(struct range r, char *buf, size_t size)
 {
 	uint64_t v[NL_POLICY_TYPE_ATTR_MAX + 1] = { 0 };

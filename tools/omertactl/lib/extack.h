@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the kernel says about a request it refuses. Plain memory, no libnl. */
+/* The kernel's explanation of a refused request. Plain memory, no libnl. */
 #ifndef OM_EXTACK_H
 #define OM_EXTACK_H
 
@@ -7,7 +7,7 @@
 
 #include <linux/netlink.h>
 
-/* A request as it was sent: its bytes, headers included, and its attributes' table */
+/* A request as sent: its bytes with headers, and the table of its attributes */
 struct om_sent {
 	const void *data;
 	size_t len;
@@ -15,13 +15,13 @@ struct om_sent {
 };
 
 /*
- * Describe the error of @reply, an NLMSG_ERROR or NLMSG_DONE, in terms of what
- * was sent. OM_OK if it carries no error, else OM_SYSTEM and @err.
+ * Describe the error in @reply, an NLMSG_ERROR or NLMSG_DONE, in terms of the request.
+ * Returns OM_OK if there is no error, else OM_SYSTEM with @err set.
  */
 int om_extack_error(const struct nlmsghdr *reply, const struct om_sent *sent,
 		    struct om_err *err);
 
-/* The message that comes with a success, or NULL */
+/* Return the message of a successful reply, or NULL. */
 const char *om_extack_warning(const struct nlmsghdr *reply);
 
 #endif

@@ -18,7 +18,7 @@ void om_host_set_mark(struct om_config *conf)
 	conf->dev.fwmark = OM_HOST_MARK;
 }
 
-/* Answers to what has the mark are looked for by it, too. */
+/* Let reverse path filters look up marked packets by their mark, too. */
 static int allow_marks(struct om_err *err)
 {
 	static const char path[] = "/proc/sys/net/ipv4/conf/all/src_valid_mark";
@@ -30,8 +30,8 @@ static int allow_marks(struct om_err *err)
 }
 
 /*
- * The rules of a default route, of which one can be there without the other. More
- * specific routes than the default one are followed before it.
+ * The two rules of a default route. One can exist without the other. The main table's routes
+ * take precedence, except for its default route.
  */
 static struct om_rule rule_of(int family, size_t rule, uint32_t mark)
 {
@@ -67,7 +67,7 @@ static int add_rules(struct om_rtnl *r, size_t family, const struct om_config *c
 	return rc;
 }
 
-/* The second one may be others', too: without the first it was not we who added it. */
+/* Another program may have added the second rule: it is ours only with the first one. */
 int om_host_drop_rules(const struct om_host_rules *rules, struct om_err *err)
 {
 	struct om_rtnl *r = om_rtnl_open("", err);
@@ -82,7 +82,7 @@ int om_host_drop_rules(const struct om_host_rules *rules, struct om_err *err)
 
 			if (!om_rtnl_rule(r, RTM_DELRULE, &rule, e))
 				continue;
-			/* A host without IPv6 has no rules of it. */
+			/* A host without IPv6 has no IPv6 rules. */
 			if (e->sys != ENOENT && e->sys != EAFNOSUPPORT)
 				rc = OM_SYSTEM;
 			break;
@@ -92,7 +92,7 @@ int om_host_drop_rules(const struct om_host_rules *rules, struct om_err *err)
 	return rc;
 }
 
-/* The device's routes may be gone: it was set down, or is not there any more. */
+/* The device's routes may be gone, as it is down or was deleted. */
 int om_host_find_rules(const char *ifname, uint32_t mark,
 		       struct om_host_rules *rules, struct om_err *err)
 {

@@ -1,43 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A host's part of a tunnel around the device: addresses, MTU, routes and rules. */
+/* The host's configuration around a device: addresses, MTU, routes and rules */
 #ifndef OM_HOST_H
 #define OM_HOST_H
 
 #include "lib/config.h"
 
 /*
- * A default route leads everything into the device but what the device sends, which has
- * a mark. Unless the file has one, this is it, and the table that the route is in.
+ * With a default route all packets go into the device, except those with the device's mark,
+ * which it sends itself. This is the default mark, and the number of the route's table.
  */
 #define OM_HOST_MARK	51900
 
-/* Set the mark that the file leaves to us, if its routes need one. */
+/* Set the default mark, if the routes of the file need one and the file sets none. */
 void om_host_set_mark(struct om_config *conf);
 
 #define OM_FAMILIES	2	/* IPv4 and IPv6 */
 #define OM_RULES	2
 
-/* Rules that lead into the table of a default route, of IPv4 and of IPv6 */
+/* Rules that lead into the table of a default route, for IPv4 and IPv6 */
 struct om_host_rules {
-	uint32_t mark;			/* and the table */
+	uint32_t mark;			/* the mark, and number of the table */
 	bool there[OM_FAMILIES][OM_RULES];
 };
 
 /*
- * Give a device, made and set, all that the file says, and set it up. What is there
- * after an error goes with the device and with @rules, those that were added.
+ * Apply a file's host part to a device that is created and configured, and bring it up.
+ * @rules gets the rules that were added. After an error, deleting the device and @rules
+ * removes everything.
  */
 int om_host_configure(const char *ifname, const struct om_config *conf,
 		      struct om_host_rules *rules, struct om_err *err);
 /*
- * Give a device a queue that stays short when the device stops it. Where the kernel has
- * no fq_codel, the device keeps the queue that it has.
+ * Give a device a queueing discipline that keeps the backlog short. Without fq_codel in the
+ * kernel the device keeps the one it has.
  */
 int om_host_set_queue(const char *ifname, struct om_err *err);
-/* Those of a device's default routes: of a table that leads into no other device */
+/* Find the rules of a device's default routes, unless the table leads into other devices. */
 int om_host_find_rules(const char *ifname, uint32_t mark,
 		       struct om_host_rules *rules, struct om_err *err);
-/* Remove those that are there. After an error the rest is tried, too. */
+/* Remove the rules that exist. After an error the others are removed all the same. */
 int om_host_drop_rules(const struct om_host_rules *rules, struct om_err *err);
 
 #endif

@@ -13,7 +13,7 @@ static struct {
 	bool more[DEPTH + 1];
 } json;
 
-/* Bytes that are no UTF-8 become U+FFFD: JSON has no other bytes. */
+/* Invalid UTF-8 becomes U+FFFD, as JSON must be valid. */
 static void put_string(const char *s)
 {
 	putchar('"');

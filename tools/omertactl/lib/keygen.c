@@ -49,7 +49,7 @@ void om_secret_wipe(void *p, size_t size)
 		sodium_munlock(p, size);
 }
 
-/* A mapping each would be too much: a process may have some 65,000. */
+/* Keys per mapping: a process may only have some 65,000 mappings. */
 #define BLOCK_KEYS	64
 
 struct om_secret_block {
@@ -129,7 +129,7 @@ int om_base64_decode(uint8_t *key, const char *text, struct om_err *err)
 	return OM_OK;
 }
 
-/* The mode of a file that others may access, else 0 */
+/* Return the mode of a file that other users may access, else 0. */
 static unsigned int exposed(int fd)
 {
 	struct stat st;
@@ -148,7 +148,7 @@ static void warn_mode(int fd, const char *name, const char *doing)
 			doing, OM_QUOTE_FILE(name), mode);
 }
 
-/* One byte, 0 at the end of the input */
+/* Read one byte; 0 at the end of the input. */
 static int read_byte(int fd, char *c, struct om_err *err)
 {
 	ssize_t n;
@@ -166,8 +166,8 @@ static int read_byte(int fd, char *c, struct om_err *err)
 }
 
 /*
- * Byte by byte, so that nothing is buffered where nobody wipes it, and the
- * second key of standard input stays there.
+ * Read byte by byte: no buffer keeps a secret, and a second key on standard input is not
+ * consumed.
  */
 static int read_line(int fd, char *line, bool last, struct om_err *err)
 {
@@ -248,7 +248,7 @@ int om_secret_read_safe(uint8_t *key, const char *path, struct om_err *err)
 	return read_secret(key, path, true, true, err);
 }
 
-/* Past stdio, whose buffer nobody wipes */
+/* Bypass stdio, whose buffer would keep the key. */
 static int write_key(int fd, const uint8_t *key, struct om_err *err)
 {
 	char line[LINE_LEN + 1];
@@ -315,7 +315,7 @@ int om_keygen_public(struct om_err *err)
 	return rc;
 }
 
-/* Which of the two secrets a file gets: what one end sends the other receives */
+/* Files and their secrets: one end's send secret is the other end's receive secret. */
 static const struct {
 	const char *suffix;
 	int secret;
@@ -368,7 +368,7 @@ int om_keygen_session(const char *prefix, struct om_err *err)
 	om_secret_wipe(key, sizeof(key));
 	if (!rc)
 		return OM_OK;
-	/* The file that failed is not ours; those before it are. */
+	/* Remove the files that were written, not the one that failed. */
 	while (--i > 0)
 		if (!session_path(path, prefix, i - 1, &(struct om_err){ 0 }))
 			unlink(path);

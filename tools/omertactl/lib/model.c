@@ -24,7 +24,7 @@ static const char *const schedule_names[] = {
 	"own", "static", "dynamic", "guided", NULL
 };
 
-/* Where a member lies in its structure, and its size. */
+/* Offset and size of a member */
 #define AT(T, member)						\
 	.offset = offsetof(T, member),				\
 	.size = sizeof(((T *)0)->member)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Devices, peers and keys as the tool sees them. One field table per object
- * drives the parser, the printers and the netlink encoder and decoder.
+ * Devices, peers and keys. One field table per object drives the parser, the printers and
+ * the netlink encoder and decoder.
  */
 #ifndef OM_MODEL_H
 #define OM_MODEL_H
@@ -57,15 +57,15 @@ struct om_field {
 	uint16_t size;
 	uint64_t min;
 	uint64_t max;
-	const char *const *names;	/* of OM_ENUM, NULL at the end */
+	const char *const *names;	/* names of an OM_ENUM, NULL at the end */
 	const struct om_object *nest;
 };
 
-/* The first member of every object is its uint64_t "has". */
+/* An object. Its first member is uint64_t has, a bit for each attribute that is set. */
 struct om_object {
 	const char *name;
-	const char *family;	/* netlink's, or NULL for omerta */
-	const char *module;	/* that brings the family, or NULL for omerta */
+	const char *family;	/* netlink family, NULL for omerta */
+	const char *module;	/* kernel module of the family, NULL for omerta */
 	const struct om_field *field;	/* attribute N is field[N - 1] */
 	uint8_t fields;
 	uint16_t size;
@@ -78,7 +78,7 @@ struct om_addr {
 	uint8_t b[16];
 };
 
-/* Long enough for any datagram of ours; longer ones cannot be read. */
+/* Longer than any datagram of the agent; longer ones cannot be read. */
 #define OM_DATA_LEN	1500
 
 struct om_data {
@@ -142,7 +142,7 @@ struct om_peer {
 	uint32_t endpoint_scope;
 	uint16_t keepalive;
 	uint32_t flags;
-	struct om_list allowed_ips;	/* of struct om_prefix */
+	struct om_list allowed_ips;	/* struct om_prefix */
 	struct om_peer_stats stats;
 	uint64_t rx_age;
 	uint32_t path_mtu;
@@ -234,7 +234,7 @@ static inline const void *om_field_ptr(const struct om_field *f, const void *dat
 	return (const char *)data + f->offset;
 }
 
-/* The name of an object's device, in the two ways that requests need it. */
+/* Initialise an object that only names a device, or a peer of it if @id is not 0. */
 void om_device_ref(struct om_device *dev, const char *ifname);
 void om_peer_ref(struct om_peer *peer, const char *ifname, uint32_t id);
 

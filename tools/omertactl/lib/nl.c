@@ -13,19 +13,19 @@
 #include <string.h>
 
 #define DUMP_TRIES	5
-/* The kernel makes none that is longer. */
+/* Longest message of the kernel */
 #define MESSAGE		65536
 
 struct om_nl {
 	struct nl_sock *sk;
-	const char *name;	/* of the family that is resolved, or NULL */
+	const char *name;	/* name of the resolved family, or NULL */
 	int family;
 };
 
-/* One request and what came back */
+/* A request and its result */
 struct call {
 	struct om_sent sent;
-	struct om_list *list;		/* of replies, or NULL */
+	struct om_list *list;		/* the replies, or NULL */
 	void *reply;
 	bool done;
 	int rc;
@@ -51,7 +51,7 @@ static int lib_error(struct om_err *err, int error, const char *what)
 	return om_err(err, OM_SYSTEM, "%s: %s", what, nl_geterror(error));
 }
 
-/* Not the default callbacks: NLCB=debug would have those print secrets. */
+/* Without libnl's default callbacks, which print secrets with NLCB=debug */
 static struct nl_sock *new_socket(void)
 {
 	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
@@ -72,10 +72,10 @@ static int connect_socket(struct om_nl *nl, struct om_err *err)
 
 	if (rc < 0)
 		return lib_error(err, rc, "generic netlink socket");
-	/* One system call for an answer, not two */
+	/* Saves a system call per answer. */
 	if (!nl_socket_set_msg_buf_size(nl->sk, MESSAGE))
 		nl_socket_disable_msg_peek(nl->sk);
-	/* Messages and offsets; and no echo of requests, which hold secrets. */
+	/* Extended errors, and no echo of requests, as those hold secrets */
 	for (size_t i = 0; i < OM_ARRAY_SIZE(options); i++)
 		setsockopt(nl_socket_get_fd(nl->sk), SOL_NETLINK, options[i],
 			   &one, sizeof(one));
@@ -100,7 +100,7 @@ static int resolve(struct om_nl *nl, const struct om_object *obj,
 	return OM_OK;
 }
 
-/* For requests about such objects */
+/* Open the socket for requests about objects of this kind. */
 static int open_socket(struct om_nl *nl, const struct om_object *obj,
 		       struct om_err *err)
 {
@@ -128,7 +128,7 @@ struct nl_sock *om_nl_socket(struct om_nl *nl, const struct om_object *obj,
 	return open_socket(nl, obj, err) ? NULL : nl->sk;
 }
 
-/* Requests about keys alone have secrets: locking memory takes longer than the others do. */
+/* Only requests about keys hold secrets. For others, locking memory would take most time. */
 static void drop(struct nl_msg *msg, const struct om_object *obj, size_t size)
 {
 	if (obj == &om_key_object)
@@ -222,7 +222,7 @@ static int receive(struct om_nl *nl, struct call *call)
 	while (!call->done && rc >= 0)
 		rc = nl_recvmsgs(nl->sk, cb);
 	nl_cb_put(cb);
-	/* A refusal is in call->rc already. */
+	/* A refusal is already in call->rc. */
 	return rc == -NLE_DUMP_INTR || !call->done ? rc : 0;
 }
 
@@ -245,7 +245,7 @@ static int transact(struct om_nl *nl, int cmd, int flags, const void *data,
 		rc = receive(nl, call);
 	}
 	drop(msg, obj, size);
-	/* The answer may still come, and would be taken for that to the next request. */
+	/* A late answer would be taken for that of the next request. */
 	if (rc < 0 && rc != -NLE_DUMP_INTR)
 		close_socket(nl);
 	return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Requests to the kernel. The socket opens with the first one, so that
- * nothing happens before a command line is known to be right.
+ * Requests to the kernel. The first request opens the socket, so nothing happens before the
+ * command line is checked.
  */
 #ifndef OM_NL_H
 #define OM_NL_H
@@ -14,19 +14,19 @@ struct om_nl *om_nl_new(void);
 void om_nl_free(struct om_nl *nl);
 
 /*
- * @cmd with the attributes that @data, an object of kind @obj, has. The
- * message is wiped: it may hold secrets.
+ * Send a request with the attributes of @data, an object of kind @obj. The message is wiped,
+ * as it may hold secrets.
  */
 int om_nl_do(struct om_nl *nl, int cmd, const struct om_object *obj,
 	     const void *data, struct om_err *err);
 
-/* The same for a request that one object, put into @reply, answers */
+/* The same for a request that is answered by one object, which @reply gets. */
 int om_nl_get(struct om_nl *nl, int cmd, const struct om_object *obj,
 	      const void *data, void *reply, struct om_err *err);
 
 /*
- * All objects, put into @list, which is empty on failure. A dump that changes
- * interrupted is repeated a few times.
+ * Dump all objects into @list, which is empty after an error. A dump interrupted by changes
+ * is repeated a few times.
  */
 int om_nl_dump(struct om_nl *nl, int cmd, const struct om_object *obj,
 	       const void *data, struct om_list *list, struct om_err *err);
@@ -38,18 +38,18 @@ struct om_event {
 	const void *data;	/* an object of that kind */
 };
 
-/* Events and control datagrams have sockets of their own; none of these blocks. */
+/* Events and control datagrams have sockets of their own. These functions do not block. */
 struct om_nl_events;
 
-/* For whom something arrives; what it returns other than OM_OK ends the reading */
+/* Called for each event. A return value other than OM_OK ends the reading. */
 typedef int (*om_on_event)(const struct om_event *ev, void *arg);
 
 struct om_nl_events *om_nl_events_open(struct om_err *err);
 void om_nl_events_close(struct om_nl_events *e);
 int om_nl_events_fd(const struct om_nl_events *e);
 /*
- * Call @fn for each event that is there. *lost: whether some came too fast.
- * Returns OM_OK, an error or what @fn did.
+ * Call @fn for each pending event. *lost is set if the buffer overflowed. Returns OM_OK, an
+ * error, or the value of @fn that ended the reading.
  */
 int om_nl_events_read(struct om_nl_events *e, om_on_event fn, void *arg,
 		      bool *lost, struct om_err *err);
@@ -59,12 +59,12 @@ struct om_nl_control;
 typedef void (*om_on_control)(const struct om_control *c, void *arg);
 
 /*
- * Bound to the device with our static public key, by which the kernel tells datagrams
- * that are meant for us. What the reader cannot take any more is lost.
+ * Open a socket bound to the device, with our static public key, by which the kernel admits
+ * datagrams for us. Datagrams that do not fit into the socket's buffer are lost.
  */
 struct om_nl_control *om_nl_control_open(const char *ifname, const uint8_t *public,
 					 struct om_err *err);
-/* With another public key. Datagrams that are waiting are lost. */
+/* Bind with another public key. Pending datagrams are lost. */
 int om_nl_control_rebind(struct om_nl_control *c, const uint8_t *public,
 			 struct om_err *err);
 void om_nl_control_close(struct om_nl_control *c);
@@ -72,13 +72,13 @@ int om_nl_control_fd(const struct om_nl_control *c);
 int om_nl_control_read(struct om_nl_control *c, om_on_control fn, void *arg,
 		       struct om_err *err);
 /*
- * Send a datagram; its ifname is set here. A refusal is read later by
- * om_nl_control_read(), and is no error: datagrams get lost.
+ * Send a datagram; this sets its ifname. A refusal arrives at om_nl_control_read(), and is no
+ * error, as datagrams may get lost.
  */
 int om_nl_control_send(struct om_nl_control *c, struct om_control *datagram,
 		       struct om_err *err);
 
-/* Bytes that a prefix takes in a request */
+/* Return the size of a prefix in a request. */
 size_t om_nl_prefix_size(const struct om_prefix *p);
 
 #endif

@@ -10,18 +10,18 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Room for unread datagrams. The kernel sends cookies once an eighth of it is full. */
+/* Bytes of unread datagrams. The kernel sends cookies once an eighth is used. */
 #define BUFFER		(1 << 16)
 
-/* Datagrams come at any time, also between a request and its answer. */
+/* Datagrams may arrive at any time, even between a request and its answer. */
 struct om_nl_control {
 	struct om_nl *nl;
 	struct nl_sock *sk;
 	char ifname[IFNAMSIZ];
 	om_on_control fn;
 	void *arg;
-	uint32_t asked;			/* sequence number of a bind, while its answer is due */
-	int answer;			/* to it: 0 or a negative errno */
+	uint32_t asked;			/* sequence number of a pending bind */
+	int answer;			/* its answer: 0 or a negative errno */
 };
 
 static int on_datagram(struct nl_msg *msg, void *arg)
@@ -34,7 +34,7 @@ static int on_datagram(struct nl_msg *msg, void *arg)
 	if (!c->fn || !genlmsg_valid_hdr(h, 0) || g->cmd != OMERTA_CMD_CONTROL_NTF)
 		return NL_OK;
 	memset(&datagram, 0, sizeof(datagram));
-	/* One that is too long is none of ours. */
+	/* Ignore datagrams that are too long for om_data. */
 	if (!om_msg_get(genlmsg_attrdata(g, 0), genlmsg_attrlen(g, 0),
 			&om_control_object, &datagram))
 		c->fn(&datagram, c->arg);
@@ -62,7 +62,7 @@ static int on_ack(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-/* What became of a datagram shows in the other end's answer, if there is one. */
+/* Refused datagrams are not reported: the handshake is tried again. */
 static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 {
 	const struct nlmsghdr *h = (const void *)((const char *)e - NLMSG_HDRLEN);
@@ -114,7 +114,7 @@ struct om_nl_control *om_nl_control_open(const char *ifname, const uint8_t *publ
 		       sizeof(buffer)))
 		setsockopt(nl_socket_get_fd(c->sk), SOL_SOCKET, SO_RCVBUF, &buffer,
 			   sizeof(buffer));
-	/* Datagrams that come before the answer are lost. */
+	/* Datagrams that arrive before the answer are lost. */
 	nl_socket_modify_cb(c->sk, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, no_sequence,
 			    NULL);
 	if (om_nl_do(c->nl, OMERTA_CMD_CONTROL_BIND, &om_control_object, &ref,
@@ -140,7 +140,7 @@ int om_nl_control_rebind(struct om_nl_control *c, const uint8_t *public,
 		       &c->asked, err);
 	if (rc)
 		return rc;
-	/* The kernel has answered by now, behind the datagrams that are waiting. */
+	/* The kernel's answer is already queued, after the pending datagrams. */
 	c->fn = NULL;
 	do
 		rc = nl_recvmsgs_default(c->sk);
@@ -172,7 +172,7 @@ int om_nl_control_read(struct om_nl_control *c, om_on_control fn, void *arg,
 
 	c->fn = fn;
 	c->arg = arg;
-	/* So many at most, as there may be other things to do. */
+	/* Bounded, so that the caller's other work is not delayed. */
 	for (int i = 0; i < 32 && rc >= 0; i++)
 		rc = nl_recvmsgs_default(c->sk);
 	if (rc >= 0 || rc == -NLE_AGAIN)

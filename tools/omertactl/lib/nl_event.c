@@ -35,7 +35,7 @@ struct om_nl_events {
 	struct om_err *err;
 };
 
-/* Events of a newer kernel are none of ours. */
+/* Events that only newer kernels have are ignored. */
 static int on_event(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *h = nlmsg_hdr(msg);
@@ -100,7 +100,7 @@ struct om_nl_events *om_nl_events_open(struct om_err *err)
 	if (!e->sk || join(e->sk, err))
 		goto fail;
 	nl_socket_set_nonblocking(e->sk);
-	/* Who writes to a disk meanwhile misses fewer; as much as there is leave for */
+	/* As large as permitted: events may queue up while the agent waits for the disk. */
 	nl_socket_set_buffer_size(e->sk, EVENT_BUFFER, 0);
 	nl_socket_modify_cb(e->sk, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, no_sequence,
 			    NULL);
@@ -137,7 +137,7 @@ int om_nl_events_read(struct om_nl_events *e, om_on_event fn, void *arg,
 		rc = nl_recvmsgs_default(e->sk);
 		if (rc == -NLE_AGAIN)
 			break;
-		/* libnl's word for ENOBUFS, too */
+		/* libnl also returns this for ENOBUFS. */
 		if (rc == -NLE_NOMEM)
 			*lost = true;
 		else if (rc < 0 && !e->rc)

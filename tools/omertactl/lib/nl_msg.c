@@ -213,7 +213,7 @@ static int get_field(const struct om_field *f, struct nlattr *a, void *data)
 	}
 }
 
-/* Attributes that the table does not know come from a newer kernel. */
+/* Attributes that are not in the table come from newer kernels, and are ignored. */
 int om_msg_get(struct nlattr *first, int len, const struct om_object *obj,
 	       void *data)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Objects in netlink messages, by their field tables; of nl.c and its kin. */
+/* Objects in netlink messages, by their field tables. Private to nl*.c. */
 #ifndef OM_NL_MSG_H
 #define OM_NL_MSG_H
 
@@ -11,15 +11,15 @@
 
 struct om_nl;
 
-/* The socket, opened for requests about such objects; NULL after an error */
+/* Return the socket, opened for requests about objects of this kind; NULL on errors. */
 struct nl_sock *om_nl_socket(struct om_nl *nl, const struct om_object *obj,
 			     struct om_err *err);
 
-/* A request whose socket is open, and whose answer, an error, is left to be read */
+/* Send a request on an open socket. The caller reads the answer, an error. */
 int om_nl_post(struct om_nl *nl, int cmd, const struct om_object *obj,
 	       const void *data, struct om_err *err);
 
-/* The same, but an answer comes in any case, under the number in *seq */
+/* The same, but success is acknowledged, too. *seq gets the request's number. */
 int om_nl_ask(struct om_nl *nl, int cmd, const struct om_object *obj,
 	      const void *data, uint32_t *seq, struct om_err *err);
 
@@ -27,10 +27,10 @@ int om_nl_ask(struct om_nl *nl, int cmd, const struct om_object *obj,
 int om_msg_put(struct nl_msg *msg, const struct om_object *obj,
 	       const void *data);
 
-/* Room for every field at its longest, and for the lists as they are */
+/* Return the size of a message with every field at its longest, and the current lists. */
 size_t om_msg_size(const struct om_object *obj, const void *data);
 
-/* Take what the table knows. Returns 0 or -EPROTO. */
+/* Decode the attributes that are in the table. Returns 0 or -EPROTO. */
 int om_msg_get(struct nlattr *first, int len, const struct om_object *obj,
 	       void *data);
 

@@ -10,8 +10,9 @@
 #define NOT_SHOWN	"(not shown)"
 
 /*
- * A word as people write them: digits only at its ends, a capital only where a part
- * begins. Of random base64, one text of 12 characters in 100 is one, of 24 one in 10000.
+ * Return true for a word as people write it: digits only at its ends, capitals only at the
+ * beginning of a part. 1 of 100 random base64 texts of 12 characters passes, and 1 of 10000
+ * with 24 characters.
  */
 static bool is_word(const char *s, size_t len)
 {
@@ -44,7 +45,7 @@ static bool is_harmless(const char *s, size_t len)
 
 	if (len > OM_QUOTE_LEN - sizeof("\"\""))
 		return false;
-	/* A sign, as in lists of prefixes */
+	/* A sign is allowed, as in lists of prefixes. */
 	for (size_t i = len && *s == '+', n; i < len; i += n + 1) {
 		for (n = 0; i + n < len && isalnum((unsigned char)s[i + n]); n++)
 			;
@@ -72,7 +73,7 @@ const char *om_quote_file(char *buf, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 	size_t len = strlen(path);
-	/* Callers have it among the same arguments. */
+	/* Preserve errno: callers pass it in the same argument list. */
 	int error = errno;
 	bool shown;
 
@@ -86,12 +87,12 @@ const char *om_quote_file(char *buf, const char *path)
 	return shown ? buf : NOT_SHOWN;
 }
 
-/* 32 bytes are 43 characters, behind which some write a "=". */
+/* 32 bytes are 43 characters of base64, and possibly a "=". */
 #define KEY_LEN		43
-/* Fewer has one key in 5000; more, hardly any name of a file. */
+/* 1 of 5000 keys has fewer capitals, and hardly any file name as many. */
 #define KEY_CAPITALS	6
 
-/* The text of *len characters that may be a key, or NULL */
+/* Find a text that may be a key. *len gets its length. NULL if there is none. */
 static const char *find_key(const char *s, size_t *len)
 {
 	for (; *s; s += *len + !!s[*len]) {

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A refusal takes 1 kB of the receive buffer. */
+/* Requests per batch. A refusal takes 1 kB of the receive buffer. */
 #define BATCH		64
 #define RECEIVE_BUFFER	(2 * 1024 * BATCH)
 #define DUMP_TRIES	5
@@ -33,12 +33,12 @@ struct om_rtnl {
 	int ifindex;			/* 0 if there is no device */
 	struct request requests[BATCH];
 	unsigned int n;
-	uint32_t first_seq;		/* of the batch; others follow */
+	uint32_t first_seq;		/* sequence number of the first request of the batch */
 	bool done;			/* the last request is answered */
-	int rc;				/* that of the first refusal, and its text */
+	int rc;				/* result of the first refused request */
 	struct om_err *err;
 	struct om_defaults *found;
-	int family;			/* of what is found: a host may lack it, and has others */
+	int family;			/* counted by @found: hosts without it dump others */
 };
 
 static int lib_error(struct om_err *err, int error)
@@ -52,7 +52,7 @@ static int lib_error(struct om_err *err, int error)
 
 static const struct om_sent unnamed;
 
-/* @seq: of the request that @h answers */
+/* Handle an answer. @seq: sequence number of the answered request */
 static void take_answer(struct om_rtnl *r, const struct nlmsghdr *h, uint32_t seq)
 {
 	uint32_t i = seq - r->first_seq;
@@ -128,7 +128,7 @@ static int connect_socket(struct om_rtnl *r)
 	nl_cb_put(cb);
 	if (!r->sk)
 		return -NLE_NOMEM;
-	/* The last request of a batch alone asks for an answer. */
+	/* Only the last request of a batch asks for an acknowledgement. */
 	nl_socket_disable_auto_ack(r->sk);
 	nl_socket_disable_seq_check(r->sk);
 	rc = nl_connect(r->sk, NETLINK_ROUTE);
@@ -181,7 +181,7 @@ void om_rtnl_close(struct om_rtnl *r)
  * Batches
  */
 
-/* Returns a negative error of libnl, or r->rc. */
+/* Send the batch. Returns a negative libnl error, or r->rc. */
 static int send_batch(struct om_rtnl *r, struct om_err *err)
 {
 	struct iovec iov[BATCH];
@@ -210,7 +210,7 @@ int om_rtnl_flush(struct om_rtnl *r, struct om_err *err)
 	return rc < 0 ? lib_error(err, rc) : rc;
 }
 
-/* @built: what libnl said to making @msg, which is ours now */
+/* Add @msg to the batch, and take ownership. @built: libnl's result of building it */
 OM_PRINTF(5, 6)
 static int put(struct om_rtnl *r, int built, struct nl_msg *msg,
 	       struct om_err *err, const char *fmt, ...)
@@ -344,7 +344,7 @@ int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err)
 	return put(r, rc, msg, err, "qdisc %s", kind);
 }
 
-/* libnl's rules know neither inversion nor the suppressed length. */
+/* By hand, as libnl's rules have neither inversion nor a suppressed prefix length. */
 static int put_rule(struct nl_msg *msg, const struct om_rule *rule)
 {
 	const struct fib_rule_hdr h = {
@@ -409,6 +409,6 @@ int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,
 	} while (rc == -NLE_DUMP_INTR && --tries);
 	if (rc < 0)
 		return lib_error(err, rc);
-	/* A table without a route is not there. */
+	/* A table without routes does not exist. */
 	return rc && err->sys == ENOENT ? OM_OK : rc;
 }

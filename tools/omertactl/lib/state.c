@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of prefixes in a request, which stays below 16 KiB with its settings */
+/* Most bytes of prefixes in a request: with its settings it stays below 16 KiB. */
 #define REQUEST_PREFIXES	(16384 - 512)
 
 static int cmp_owner(const void *a, const void *b)
@@ -23,7 +23,7 @@ static int cmp_owner(const void *a, const void *b)
 	return om_prefix_cmp(x, y);
 }
 
-/* Index of the first prefix whose owner is not below @id */
+/* Return the index of the first prefix with an owner of at least @id. */
 static size_t first_of(const struct om_list *sorted, uint32_t id)
 {
 	size_t low = 0, high = sorted->n;
@@ -86,7 +86,7 @@ static int load_parts(struct om_nl *nl, enum om_parts parts,
 	struct om_peer peer = { 0 };
 	int rc = OM_OK;
 
-	/* By index: the name may change meanwhile. */
+	/* By index, as the device may be renamed between two requests */
 	peer.has = OM_BIT(OMERTA_A_PEER_IFINDEX);
 	peer.ifindex = s->dev.ifindex;
 	key.has = OM_BIT(OMERTA_A_KEY_IFINDEX);
@@ -104,7 +104,7 @@ static int load_parts(struct om_nl *nl, enum om_parts parts,
 	return rc;
 }
 
-/* Replies about peers and keys carry the index only. */
+/* Replies about peers and keys only have the device's index. */
 static void fill_names(struct om_state *s)
 {
 	for (size_t i = 0; i < s->peers.n; i++) {
@@ -162,7 +162,7 @@ static int load_all(struct om_nl *nl, enum om_parts parts,
 		rc = load_parts(nl, parts, s, err);
 		fill_names(s);
 		if (rc && err->sys == ENODEV) {
-			/* It went away in between. */
+			/* The device was deleted after the dump. */
 			om_state_free(s);
 			states->n--;
 			rc = OM_OK;
@@ -245,7 +245,7 @@ int om_peer_resolve(struct om_nl *nl, const char *ifname, const char *text,
 	return rc;
 }
 
-/* The part of the list from @from that one request takes; not a copy */
+/* Return the part of the list from @from on that fits one request; not a copy. */
 static struct om_list slice(const struct om_list *all, size_t from)
 {
 	struct om_list part = { 0 };

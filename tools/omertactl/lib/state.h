@@ -9,8 +9,8 @@ struct om_nl;
 
 struct om_state {
 	struct om_device dev;
-	struct om_list peers;		/* of struct om_peer, with allowed_ips */
-	struct om_list keys;		/* of struct om_key */
+	struct om_list peers;		/* struct om_peer, with allowed_ips */
+	struct om_list keys;		/* struct om_key */
 };
 
 enum om_parts {
@@ -20,23 +20,23 @@ enum om_parts {
 	OM_ALL = 7,
 };
 
-/* One device; the parts that are not asked for stay empty. */
+/* Read one device. Parts that are not requested stay empty. */
 int om_state_load(struct om_nl *nl, const char *ifname, enum om_parts parts,
 		  struct om_state *state, struct om_err *err);
 void om_state_free(struct om_state *state);
 
-/* A list of struct om_state: of @ifname, or of all devices if it is NULL */
+/* Read a list of struct om_state: of @ifname, or of all devices if it is NULL. */
 int om_states_load(struct om_nl *nl, const char *ifname, enum om_parts parts,
 		   struct om_list *states, struct om_err *err);
 void om_states_free(struct om_list *states);
 
-/* The id of the peer that a user calls @text: a number or a unique name */
+/* Resolve a peer's id from user input: a number or a unique name. */
 int om_peer_resolve(struct om_nl *nl, const char *ifname, const char *text,
 		    uint32_t *id, struct om_err *err);
 
 /*
- * Send a peer with any number of prefixes: @cmd with the settings and as many
- * prefixes as fit in, then peer-set with the others. *done counts prefixes.
+ * Send a peer with any number of prefixes: @cmd with the settings and as many prefixes as
+ * fit, then peer-set with the others. *done gets the number of prefixes sent.
  */
 int om_peer_send(struct om_nl *nl, int cmd, const struct om_peer *peer,
 		 size_t *done, struct om_err *err);

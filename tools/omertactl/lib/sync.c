@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lists of pointers, as copies of what 10,000 peers have take long to write. */
+/* Lists of pointers: copying the data of 10,000 peers takes long. */
 struct sync {
 	struct om_nl *nl;
 	const char *ifname;
@@ -18,7 +18,7 @@ struct sync {
 	struct om_list file_peers;	/* sorted by id */
 	struct om_list now_peers;
 	bool literal;
-	unsigned int done;		/* requests that succeeded */
+	unsigned int done;		/* number of requests that succeeded */
 	struct om_err *err;
 };
 
@@ -33,7 +33,7 @@ static void sort_pointers(struct om_list *list, int (*cmp)(const void *, const v
 		qsort(list->v, list->n, sizeof(void *), cmp);
 }
 
-/* The item of a sorted list of pointers that is like @ref, or NULL */
+/* Return the item of a sorted list of pointers that equals @ref, or NULL. */
 static const void *find_pointer(const struct om_list *list, const void *ref,
 				int (*cmp)(const void *, const void *))
 {
@@ -85,7 +85,7 @@ static void index_owners(struct om_list *owners, const struct om_list *peers)
 	sort_pointers(owners, cmp_prefix_pointer);
 }
 
-/* The peer that the file gives a prefix to, or 0 */
+/* Return the id of the peer that has a prefix in the file, or 0. */
 static uint32_t owner_of(const struct sync *s, const struct om_prefix *p)
 {
 	const struct om_prefix *found = find_pointer(&s->owners, p, cmp_prefix_pointer);
@@ -93,7 +93,7 @@ static uint32_t owner_of(const struct sync *s, const struct om_prefix *p)
 	return found ? found->peer_id : 0;
 }
 
-/* Peers that have an id */
+/* Index the peers that have an id. */
 static void index_peers(struct om_list *index, const struct om_list *peers)
 {
 	for (size_t i = 0; i < peers->n; i++)
@@ -132,8 +132,8 @@ static int delete_peer(struct sync *s, uint32_t id)
 }
 
 /*
- * Number the peers without an id: with the id of a peer that has their key now, or a free
- * one. No two peers of a file have the same key; of a device's peers with it any will do.
+ * Number the peers without an id: with the id of a device's peer with the same key, or a
+ * free one. No two peers of a file have the same key; two peers of a device may.
  */
 static void number_peers(struct om_config *conf, const struct om_state *state,
 			 const struct om_list *now)
@@ -179,7 +179,7 @@ static bool same_field(const struct om_field *f, const void *a, const void *b)
 	return !memcmp(x, y, f->size);
 }
 
-/* What a device has unless it is told otherwise, as far as that is fixed */
+/* Default settings of a device, as far as they are fixed */
 static void device_defaults(struct om_device *d)
 {
 	memset(d, 0, sizeof(*d));
@@ -211,7 +211,7 @@ static int sync_device(struct sync *s)
 	int rc;
 
 	device_defaults(&want);
-	/* The kernel chose the port, "up" the mark that its routes go by. */
+	/* Keep the port, which the kernel chose, and the mark, which the routes of "up" use. */
 	if (!s->literal)
 		want.has &= ~(OM_BIT(OMERTA_A_DEVICE_LISTEN_PORT) |
 			      OM_BIT(OMERTA_A_DEVICE_FWMARK));
@@ -237,9 +237,9 @@ static int sync_device(struct sync *s)
 }
 
 /*
- * Phase 2: peers that go. No request forgets an endpoint, so a peer that shall
- * have none is made anew, which costs its keys; setconf only. One with another public
- * key is somebody else, whose the keys are not.
+ * Phase 2: delete peers. No request clears an endpoint. So setconf deletes a peer that must
+ * have none, and adds it again, without its keys. A peer with another public key is another
+ * peer, which must not get the keys.
  */
 
 static bool must_go(const struct sync *s, const struct om_peer *now)
@@ -269,8 +269,8 @@ static int delete_peers(struct sync *s)
 }
 
 /*
- * Phase 3: peers that come or change. A prefix that another peer of the file
- * gets is not taken away first: the kernel moves it, so that it always has one.
+ * Phase 3: add and change peers. A prefix that moves between peers of the file is not removed
+ * first: the kernel moves it, so that it always has an owner.
  */
 
 static bool has_prefix(const struct om_list *sorted, const struct om_prefix *p)
@@ -310,19 +310,19 @@ static void add_prefixes(struct om_peer *req, const struct om_peer *file,
 	}
 }
 
-/* Whether a field of a peer that exists is to be sent */
+/* Return true if a field of an existing peer must be sent. */
 static bool send_field(const struct sync *s, const struct om_field *f,
 		       const struct om_peer *file, const struct om_peer *now)
 {
 	if (f->format == OM_ENDPOINT && !file->endpoint_addr.len)
 		return false;
-	/* What is zero in both need not be told. */
+	/* Fields that are zero in both are not sent. */
 	if (!om_field_has(f, file) || !s->literal)
 		return !same_field(f, file, now);
 	return true;
 }
 
-/* The three attributes of an endpoint go together. */
+/* Copy the three attributes of an endpoint, which belong together. */
 static void copy_endpoint(struct om_peer *req, const struct om_peer *file)
 {
 	const uint64_t bits = OM_BIT(OMERTA_A_PEER_ENDPOINT_ADDR) |

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The requests that turn a device's state into that of a file. */
+/* Requests that make a device's state that of a file */
 #ifndef OM_SYNC_H
 #define OM_SYNC_H
 
@@ -7,9 +7,9 @@
 #include "lib/state.h"
 
 /*
- * @literal: every setting of the file is sent and what it lacks is reset, a
- * learned endpoint included (setconf). Otherwise only differences are sent,
- * and a port or endpoint that the file does not name stays (syncconf).
+ * @literal: send every setting of the file, and reset all others, including learned
+ * endpoints (setconf). Otherwise send only differences, and keep a port or an endpoint that
+ * the file does not set (syncconf).
  */
 int om_sync_apply(struct om_nl *nl, const char *ifname, struct om_config *conf,
 		  const struct om_state *state, bool literal,

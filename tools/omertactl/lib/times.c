@@ -19,7 +19,7 @@
 /* Key, blank, time and newline */
 #define TIME_HEX	(2 * OM_TIME_LEN)
 #define LINE		(OM_BASE64_LEN - 1 + 1 + TIME_HEX + 1)
-/* So many old lines may there be for each that counts, and besides. */
+/* Stale lines that are allowed per live line, plus a constant */
 #define OLD_PER_LINE	8
 #define OLD_MORE	256
 
@@ -32,11 +32,11 @@ struct entry {
 
 struct om_times {
 	char path[PATH_MAX];
-	int lock;			/* PATH.lock: @fd changes */
+	int lock;			/* PATH.lock, as @fd changes when the file is rewritten */
 	int fd;
-	bool cut;			/* part of a line may stay at its end */
+	bool cut;			/* the file may end with a part of a line */
 	size_t lines;
-	size_t renew_at;		/* not before there are so many */
+	size_t renew_at;		/* number of lines before the next rewrite */
 	struct om_map entries;
 	struct entry *first;
 };
@@ -170,7 +170,7 @@ static int write_entries(const struct om_times *t, int fd)
 	return rc;
 }
 
-/* A new file with what counts takes the place of the old one. */
+/* Replace the file by one with the live lines only. */
 static int renew(struct om_times *t, struct om_err *err)
 {
 	char path[PATH_MAX + 4];
@@ -188,7 +188,7 @@ static int renew(struct om_times *t, struct om_err *err)
 		unlink(path);
 		return om_err_sys(err, rc, "%s", OM_QUOTE_FILE(path));
 	}
-	/* From here on this is the file. */
+	/* The new file is in place. */
 	if (t->fd >= 0)
 		close(t->fd);
 	t->fd = fd;
@@ -205,8 +205,8 @@ static bool has_many_old(const struct om_times *t)
 }
 
 /*
- * Return true if a crash cut off the last write from this line on. It may have been of
- * several lines, of which zeros can be left; the last line may end in anything.
+ * Return true if a crash cut off the last write at this line. The write may have had several
+ * lines, and may have left zeros; the last line may end in any bytes.
  */
 static bool is_torn(FILE *f, const char line[LINE])
 {
@@ -226,8 +226,8 @@ static bool is_torn(FILE *f, const char line[LINE])
 }
 
 /*
- * A crash cuts off the last write, on which nobody relied yet. Any other fault must not be
- * made good by forgetting.
+ * Load the file. A crash may have cut off the last write, which no key depends on yet. Any
+ * other fault is an error, as dropping lines would allow replays.
  */
 static int load(struct om_times *t, FILE *f, struct om_err *err)
 {
@@ -272,7 +272,7 @@ static int take_lock(struct om_times *t, struct om_err *err)
 		err->sys = EBUSY;
 		return OM_SYSTEM;
 	}
-	/* This lock's owner can be asked for. */
+	/* The owner of a POSIX lock can be queried, see om_times_owner(). */
 	if (fcntl(t->lock, F_SETLK, &whole))
 		errno = 0;
 	return OM_OK;
@@ -305,7 +305,7 @@ static int open_file(struct om_times *t, struct om_err *err)
 				       om_err_sys(err, errno, "%s", OM_QUOTE_FILE(t->path));
 	} else {
 		rc = load(t, f, err);
-		/* The times that are there count, also while the disk has no room for more. */
+		/* A full disk must not prevent the use of the stored times. */
 		if (!rc && (t->cut || t->lines > t->entries.n) && renew(t, &(struct om_err){ 0 }))
 			t->renew_at = t->lines + OLD_MORE;
 	}
@@ -374,7 +374,7 @@ void om_times_get(const struct om_times *t, const uint8_t *key,
 		memset(time, 0, OM_TIME_LEN);
 }
 
-/* The disk may be full: no part of a line stays. */
+/* Append lines. After an error, as with a full disk, no part of them is left. */
 static int append(struct om_times *t, const struct om_times_item *item, size_t n)
 {
 	off_t end = lseek(t->fd, 0, SEEK_END);
@@ -407,7 +407,7 @@ int om_times_put(struct om_times *t, const struct om_times_item *item, size_t n,
 	t->lines += n;
 	for (size_t i = 0; i < n; i++)
 		om_times_learn(t, item[i].key, item[i].time);
-	/* Should that fail, the old file goes on for a while. */
+	/* If this fails, the old file stays in use. */
 	if (has_many_old(t) && renew(t, &(struct om_err){ 0 }))
 		t->renew_at = t->lines + OLD_MORE;
 	return OM_OK;

@@ -51,7 +51,7 @@ int om_times_forget_ask(const char *path, const uint8_t *public, struct om_err *
 	char request[PATH_MAX + 8];
 	int rc;
 
-	/* An older agent would end by the signal. */
+	/* The signal would end an older agent. */
 	if (!pid)
 		return om_err(err, OM_SYSTEM,
 			      "the agent that has %s cannot be asked: stop it, or start it again with this omertactl",

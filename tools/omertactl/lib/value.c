@@ -98,13 +98,13 @@ static int check_name(const char *text, struct om_err *err)
 				      "must be UTF-8 without control characters");
 		text += len;
 	}
-	/* Everybody who may look is shown it. */
+	/* Names are visible to all users. */
 	if (om_holds_key(start))
 		return om_err(err, OM_USAGE, "a key cannot be a name");
 	return OM_OK;
 }
 
-/* "all", or numbers and ranges: 0-3,8,16-31:2/4 */
+/* Check a CPU list: "all", or numbers and ranges like 0-3,8,16-31:2/4. */
 static int check_cpus(const char *text, struct om_err *err)
 {
 	if (!strcmp(text, "all"))
@@ -193,7 +193,7 @@ static void format_enum(const struct om_field *f, uint64_t v, char *buf)
 			return;
 		}
 	}
-	/* A newer kernel knows more. */
+	/* Newer kernels may have more values. */
 	snprintf(buf, OM_VALUE_LEN, "unknown-%" PRIu64, v);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One field of an object from and to text. */
+/* Conversion of one field of an object from and to text */
 #ifndef OM_VALUE_H
 #define OM_VALUE_H
 
@@ -8,11 +8,11 @@
 /* The longest text of a field: a CPU list with every byte escaped */
 #define OM_VALUE_LEN	(4 * OMERTA_CPULIST_LEN + 1)
 
-/* Errors quote the value as OM_QUOTE() does; the caller puts the option's name in front. */
+/* Parse a value. Errors quote it by OM_QUOTE(); the caller adds the option's name. */
 int om_value_parse(const struct om_field *f, const char *text, void *data,
 		   struct om_err *err);
 char *om_value_format(const struct om_field *f, const void *data, char *buf);
-/* Whether it is a bare number in JSON */
+/* Return true if the field is a number in JSON. */
 bool om_value_is_number(const struct om_field *f);
 int om_ifname_check(const char *name, struct om_err *err);
 int om_uint_parse(const char *text, uint64_t *v);

@@ -6,10 +6,10 @@
 #include "lib/state.h"
 
 struct fake {
-	struct om_list states;		/* of struct om_state */
-	char *log;			/* a line per request that changes */
-	char host[1500];		/* a line per change outside of the device */
-	const char *refused;		/* refuse the one that begins so */
+	struct om_list states;		/* struct om_state */
+	char *log;			/* one line for each request that changes something */
+	char host[1500];		/* one line for each change outside of the device */
+	const char *refused;		/* refuse the change that begins with this text */
 	unsigned int defaults;		/* default routes in each table */
 	unsigned int requests;
 	unsigned int reads;		/* gets and dumps */
@@ -22,8 +22,8 @@ struct fake {
 	bool denied;			/* reads of peers and keys fail */
 	bool strict;			/* about the number of keys and deleting them */
 	unsigned int fail_bind;		/* refuse this one, from 1 */
-	unsigned int binds;		/* of the control socket */
-	uint8_t bound[OMERTA_KEY_LEN];	/* with this public key */
+	unsigned int binds;		/* number of binds of the control socket */
+	uint8_t bound[OMERTA_KEY_LEN];	/* public key of the latest bind */
 	uint8_t rx_secret[OMERTA_KEY_LEN];
 	uint8_t tx_secret[OMERTA_KEY_LEN];
 };

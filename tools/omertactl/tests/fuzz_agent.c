@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An agent and what a fuzzer sends it: raw bytes, such with a valid mac1, and messages
- * of a peer that were changed. It may do nothing for any but a peer's own, once.
+ * An agent that gets input from a fuzzer: raw bytes, bytes with a valid mac1, and modified
+ * messages of a peer. It must only act on unmodified messages of a peer, and only once.
  */
 #include "initiation.h"
 #include "agent/agent.h"
@@ -21,11 +21,11 @@ static struct {
 	struct om_hs_peer to;
 	struct om_hs hs;
 	uint64_t now;
-	uint32_t seconds;		/* of the peer's clock */
-	uint8_t initiation[OM_HS_LEN_MAX];	/* that the agent sent */
+	uint32_t seconds;		/* the peer's clock */
+	uint8_t initiation[OM_HS_LEN_MAX];	/* latest initiation of the agent */
 	size_t initiation_len;
 	unsigned int sent;			/* initiations */
-	size_t cause;			/* length of what is being delivered */
+	size_t cause;			/* length of the message being delivered */
 	bool may_install;
 	unsigned int installed;
 } w;
@@ -51,7 +51,7 @@ static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
 	return true;
 }
 
-/* Nobody gets more than he sent. */
+/* No answer is longer than its cause. */
 static void send_source(void *ctx, const struct om_agent_source *to,
 			const uint8_t *msg, size_t len)
 {
@@ -179,7 +179,7 @@ static void put_mac1(uint8_t *msg, size_t len)
 	memcpy(msg + before, whole, OM_HS_MAC);
 }
 
-/* XOR @n bytes of @mask into @msg; returns whether that changes what a mac2 is not */
+/* XOR @n bytes of @mask into @msg; return true if anything but mac2 changes. */
 static bool change(uint8_t *msg, size_t len, size_t at, const uint8_t *mask,
 		   size_t n)
 {
@@ -194,7 +194,7 @@ static bool change(uint8_t *msg, size_t len, size_t at, const uint8_t *mask,
 	return changed;
 }
 
-/* Whether the agent takes what its peer says in this mode */
+/* Return true if the agent accepts messages in this mode. */
 static bool welcome(enum om_hs_mode mode)
 {
 	enum om_kem_policy kem = w.agent.first->kem;
@@ -326,8 +326,8 @@ static void set_up(enum om_kem_policy kem)
 }
 
 /*
- * Whether the agent uses ML-KEM, then steps of a kind, a place (of eight bytes, as
- * messages are long), a length and as many bytes
+ * Input: a byte for the agent's use of ML-KEM; then steps, each with a kind, a position in
+ * units of eight bytes, a length, and that many bytes
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

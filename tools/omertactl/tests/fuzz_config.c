@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Configuration files of a fuzzer: what is refused is refused with a place, and what is
- * taken can be used; "check" takes nothing else. Names are not looked up.
+ * Configuration files from a fuzzer. Errors must have a position, accepted files must be
+ * usable, and "check" must agree. Names are not looked up.
  */
 #include "lib/config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* For tests that know whose initiation they have */
+/* Read an initiation in one step, for tests that know its sender. */
 #ifndef OM_INITIATION_H
 #define OM_INITIATION_H
 

@@ -44,7 +44,7 @@ static void rekeying(enum om_kem_policy kem)
 	world_tear_down();
 }
 
-/* What A begins with B, by what each is told, and how long it takes */
+/* The mode that A and B agree on, for each combination of settings, and the time it takes */
 static void modes(void)
 {
 	enum { NONE = OM_HS_MODES };
@@ -76,7 +76,7 @@ static void modes(void)
 			a->installed == 1 && b->installed == 1 &&
 			world.old[world.olds - 1].len == length[mode],
 			"agent: with or without ML-KEM", "%zu: %s", i, world_counts());
-		/* Who may have either is told which it is. */
+		/* An end with "on" reports the mode. */
 		unit_ok(a->agreed[OM_HS_MLKEM] + 10 * a->agreed[OM_HS_CLASSIC] ==
 				(a->kem != OM_KEM_ON ? 0 : mode == OM_HS_MLKEM ? 1 : 10) &&
 			b->agreed[OM_HS_MLKEM] + 10 * b->agreed[OM_HS_CLASSIC] ==
@@ -90,7 +90,7 @@ static void modes(void)
 	}
 }
 
-/* Who keeps long messages back has it done without, but not where it is required. */
+/* An attacker who drops long messages forces classic keys, except with "required". */
 static void downgraded(void)
 {
 	const struct world_end *a = &world.end[A], *b = &world.end[B];
@@ -119,7 +119,7 @@ static void downgraded(void)
 	world_tear_down();
 }
 
-/* The first long message is lost: what is classic is so for seconds. */
+/* The first long message is lost: the keys are classic for some seconds only. */
 static void soon_better(void)
 {
 	const struct world_end *a = &world.end[A], *b = &world.end[B];
@@ -215,7 +215,7 @@ static void one_sided(void)
 	world_tear_down();
 }
 
-/* A refused initiation is old from then on: replays tell nobody, and are not taken. */
+/* A refused initiation is old from then on: replays are neither reported nor accepted. */
 static void refused_once(void)
 {
 	struct world_end *b = &world.end[B];
@@ -589,8 +589,8 @@ static void other_psk(void)
 }
 
 /*
- * After a change another key is agreed on at once, whatever was on its way; and once more
- * if traffic asks for it, as the other end may not have had the change by the first time.
+ * After a change of identity a new key is agreed on at once, whatever was in flight; and once
+ * more if traffic asks for it, as the other end may not have known the change at first.
  */
 static void anew(void)
 {
@@ -1216,7 +1216,7 @@ static void own_times(void)
 	unit_ok(!wrong && a->own_writes >= 9 && a->own_writes <= 14 && initiations(0, B) >= 24,
 		"agent: own times ahead", "%u wrong, %u writes, %u initiations", wrong,
 		a->own_writes, initiations(0, B));
-	/* What was remembered is read again and again, which changes nothing. */
+	/* Reading the stored time again changes nothing. */
 	memcpy(latest, a->agent.latest, sizeof(latest));
 	om_agent_set_own_time(&a->agent, a->own);
 	unit_ok(!memcmp(latest, a->agent.latest, sizeof(latest)), "agent: they do not run away",
@@ -1416,7 +1416,7 @@ static void scale(void)
 		"100 peers: %.1f ms, 10000 peers: %.1f ms", few, many);
 }
 
-/* What cannot be remembered is not done. */
+/* Without storing times there are no handshakes. */
 static void full_disk(void)
 {
 	world_set_up();

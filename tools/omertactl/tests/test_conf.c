@@ -219,7 +219,7 @@ static void differences(void)
 	       "peer-new ifname=omr0 id=4 allowed-ips=10.4.0.0/16\n");
 }
 
-/* Peer 2 is known by its key, and another number is not taken from who has it now. */
+/* Peer 2 is recognised by its key, and no other peer loses its number. */
 static void numbers(void)
 {
 	set_up();
@@ -241,7 +241,7 @@ static void numbers(void)
 	       "peer-new ifname=omr0 id=4\n");
 }
 
-/* Who has another key is another, whom the sessions of the first are no use. */
+/* A peer with another public key is another peer, and does not get the keys. */
 static void another_key(void)
 {
 	static const char text[] =
@@ -353,7 +353,7 @@ static void identity(void)
 	unit_run_free(&first);
 }
 
-/* Of many peers with many prefixes: also a check that nothing is quadratic */
+/* Many peers with many prefixes, which would take too long if anything was quadratic */
 static void large(void)
 {
 	char *text = malloc(4000 * 25 * 24 + 4000 * 32), *p = text;
@@ -501,7 +501,7 @@ static void secrets(void)
 		    0600, ":3:1: [Peer]: PublicKey is this host's own");
 }
 
-/* With ML-KEM and without; who does not want its keys does not need it. */
+/* With ML-KEM and without; commands that read no secrets do not need it. */
 static void post_quantum(void)
 {
 	static const struct {

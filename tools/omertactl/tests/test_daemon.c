@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the agent's daemon does to a kernel in memory. */
+/* The agent's process with a kernel in memory */
 #include "unit.h"
 
 #include "fake_nl.h"
@@ -75,7 +75,7 @@ static void tear_down(struct om_daemon *d)
 	d->adopt = false;
 }
 
-/* What was offered may be in use although no event said so. */
+/* An offered key may be in use without an event. */
 static void forget(struct om_daemon *d)
 {
 	static const struct {
@@ -274,7 +274,7 @@ static void scale(struct om_daemon *d)
 		"1000: %.1f ms, 10000: %.1f ms", few, many);
 }
 
-/* A file with a private key of these bytes, whose first one has three bits of no meaning */
+/* Write a file with a private key of these bytes. The low three bits of the first are clamped. */
 static const char *other_key(uint8_t fill, uint8_t bits)
 {
 	char text[100], base64[OM_BASE64_LEN];
@@ -403,7 +403,7 @@ static void other_psk(struct om_daemon *d)
 	}
 }
 
-/* A peer that is somebody else now is agreed with at once, if keys were in use. */
+/* A peer with a new public key gets a new key at once, if keys were in use. */
 static void other_peer(struct om_daemon *d)
 {
 	for (int keys = 0; keys < 2; keys++) {
@@ -433,14 +433,14 @@ static void become(struct om_daemon *d, uint8_t secret)
 	om_hs_host_init(&d->agent->host);
 }
 
-/* Whether the one peer of the kernel has this time, once it is adopted */
+/* Adopt the kernel's only peer; return true if it has this time. */
 static bool has_time(struct om_daemon *d, const uint8_t *time)
 {
 	return !om_peers_adopt(d) && d->agent->peers == 1 &&
 	       !memcmp(d->agent->first->latest, time, OM_HS_TIME);
 }
 
-/* With a stolen key somebody could have sent times that its peer never comes to. */
+/* Times sent under a stolen private key must not block the peer after it has a new one. */
 static void new_key(struct om_daemon *d)
 {
 	static const uint8_t none[OM_HS_TIME];

@@ -337,7 +337,7 @@ static const struct {
 	[OM_HS_MLKEM] = { 1180, 1188 },
 };
 
-/* A time message is what it is: nothing else, and for nobody else. */
+/* A time message is accepted as such only, and only by its receiver. */
 static void times(enum om_hs_mode mode)
 {
 	uint8_t latest[OM_HS_TIME] = "twelve bytes", time[OM_HS_TIME], msg[OM_HS_LEN_MAX];

@@ -33,7 +33,7 @@ static bool hash_is(const uint8_t *data, size_t len, const char *hex)
 	return is(hash, hex);
 }
 
-/* What kyber-py 1.2.0, which is another implementation, makes of the same */
+/* Known answers from kyber-py 1.2.0, an independent implementation */
 static void known_answers(void)
 {
 	uint8_t seed[OM_KEM_SEED], public[OM_KEM_PUBLIC], random[OM_KEM_RANDOM];
@@ -70,7 +70,7 @@ static void bad_key(void)
 		"kem: no public key", "%s", "");
 }
 
-/* Two hosts, and one between them who changes the text */
+/* Two hosts, and an on-path attacker who modifies the ciphertext if @change */
 static void handshake(bool change)
 {
 	struct om_hs_host a = { .pair.secret = { 1 } }, b = { .pair.secret = { 2 } };

@@ -95,7 +95,7 @@ static struct unit_run round_of(const char *where, char *words, size_t size, cha
 	quiet("peer add omr0 id 1 name al public-key " PUB);
 	if (*where == 'k') {
 		snprintf(fake.fail_text, sizeof(fake.fail_text), "%s", "this is refused");
-		/* Its texts are its own: those are only searched for whole keys. */
+		/* Texts of the kernel are shown; they are only searched for whole keys. */
 		plant(fake.fail_text, sizeof(fake.fail_text), true);
 		fake.fail_at = fake.requests + 1;
 	}

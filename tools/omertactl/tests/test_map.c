@@ -21,7 +21,7 @@ static struct thing *find(const struct om_map *map, uint32_t key)
 	return OM_MAP_ENTRY(om_map_find(map, &key), struct thing, node);
 }
 
-/* How many of the keys from @from on the map has, each as its own object */
+/* Count the keys from @from on that the map has, each with its own object. */
 static size_t present(const struct om_map *map, const struct thing *thing, size_t from)
 {
 	size_t n = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The handshake against a published vector, and against whoever changes a byte of it:
- * would catch a token out of order, a hash that misses something, a wrong key that is
- * not noticed, and secrets that outlive a failure.
+ * The handshake against a published vector, and with each byte modified. Catches a token out
+ * of order, an incomplete hash, a wrong key that is accepted, and secrets that outlive a
+ * failure.
  */
 #include "unit.h"
 

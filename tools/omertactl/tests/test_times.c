@@ -141,7 +141,7 @@ static void broken(void)
 	unit_file("times", "", 0, 0600);
 }
 
-/* Many at once: all of them or, without room for all, none */
+/* Many times at once: all are stored, or none if the disk is full */
 static void at_once(void)
 {
 	struct om_times_item item[OM_TIMES_ITEMS + 1] = { 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In the place of ML-KEM: of the same shape, and whoever sees the public key and a text
- * knows the secret. A changed text has another secret.
+ * Replaces ML-KEM in tests: same interface, and no security, as the public key and a
+ * ciphertext give the secret. A modified ciphertext has another secret.
  */
 #include "toy_kem.h"
 

@@ -21,9 +21,9 @@ struct wire {
 	} answer[8];
 	unsigned int answers, next;
 	unsigned int repeat;		/* requests that get the same answers */
-	int family;			/* what the family's look-up gives */
+	int family;			/* result of the lookup of the family */
 	int joined;			/* the group that was joined */
-	int join_error;			/* what that gives */
+	int join_error;			/* result of joining it */
 	size_t dirty;			/* bytes not wiped in freed messages */
 	size_t freed;			/* messages that were freed */
 };

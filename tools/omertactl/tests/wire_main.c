@@ -515,7 +515,7 @@ static void control(void)
 		sent_is(OMERTA_A_CONTROL_IFNAME, 0, "omr0", 5) &&
 		sent_is(OMERTA_A_CONTROL_DATA, 0, "abc", 3),
 		"wire: one that is sent", "%s", err.text);
-	/* Again with another key: what is waiting before the answer is not taken for it. */
+	/* Again with another key. Datagrams before the answer are not taken for it. */
 	wire_reset();
 	wire_datagram();
 	wire_ack(-ENETUNREACH, 0);

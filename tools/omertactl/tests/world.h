@@ -27,9 +27,9 @@ struct world_end {
 	size_t keys, installed;
 	uint64_t confirm_at;
 	unsigned int confirm_left;
-	struct om_agent_source where;	/* of the other end, as known */
+	struct om_agent_source where;	/* known endpoint of the other end */
 	uint8_t remembered[OM_HS_TIME], own[OM_HS_TIME];
-	int64_t clock;			/* seconds that it is wrong by */
+	int64_t clock;			/* error of the clock, in seconds */
 	int64_t epoch;
 	bool cloned_soon;		/* right after the next question */
 	bool fork_soon;			/* while it remembers a time */
@@ -41,9 +41,9 @@ struct world_end {
 	unsigned int trouble[OM_AGENT_TROUBLES];
 	bool busy;			/* its kernel wants cookies */
 	unsigned int cookies;		/* that it gave */
-	unsigned int writes;		/* of a peer's time to disk */
-	unsigned int own_writes;	/* of its own time */
-	unsigned int syncs;		/* for them */
+	unsigned int writes;		/* peer's times that were stored */
+	unsigned int own_writes;	/* own times that were stored */
+	unsigned int syncs;		/* writes to disk */
 	struct {
 		uint32_t id;
 		uint64_t at;
@@ -61,13 +61,13 @@ struct world_message {
 
 extern struct world {
 	struct world_end end[2];
-	struct om_agent_source place[2];	/* where the ends are */
+	struct om_agent_source place[2];	/* endpoints of the ends */
 	struct world_message message[WORLD_MESSAGES];
 	size_t messages, sent;
 	unsigned int loss, twice, latest;	/* percent; ms */
 	unsigned int delay;		/* ms, of all */
 	bool cut[2];			/* nothing gets to it */
-	size_t longest;			/* message that gets through; 0 for any */
+	size_t longest;			/* longest message that is delivered; 0 for any */
 	struct world_message old[WORLD_MESSAGES];	/* all that ever was sent */
 	size_t olds;
 	uint64_t now;
@@ -75,7 +75,7 @@ extern struct world {
 	bool quiet;			/* no data */
 	bool down;			/* nothing can be sent */
 	bool full;			/* nothing can be remembered */
-	int clone;			/* what it says comes from there */
+	int clone;			/* end that the clone sends as */
 	bool is_clone;
 	unsigned int strangers;
 } world;
@@ -97,14 +97,14 @@ void world_run(unsigned int seconds);
 /* A datagram comes alone. */
 void world_receive(struct om_agent *agent, uint64_t now, const struct om_agent_source *from,
 		   const uint8_t *msg, size_t len);
-/* What is due now gets to its receiver. */
+/* Deliver the messages that are due. */
 void world_deliver(void);
 
 void world_tell(struct world_end *e, enum om_agent_event event, uint32_t id);
 struct world_key *world_active(struct world_end *e);
 
 void world_forget_counts(void);
-/* All that was sent was opened, and nothing had to wait. */
+/* Return true if all that was sent was opened, and nothing had to wait. */
 bool world_nothing_lost(void);
 /* As a text that stays until the next call */
 const char *world_counts(void);

@@ -13,7 +13,7 @@ static inline void prandom_seed_state(struct rnd_state *state, u64 seed)
 	state->s = seed;
 }
 
-/* Of a linear congruential generator (Knuth's), the better half */
+/* Knuth's linear congruential generator; its high half is the better one. */
 static inline u32 prandom_u32_state(struct rnd_state *state)
 {
 	state->s = state->s * 6364136223846793005 + 1442695040888963407;
