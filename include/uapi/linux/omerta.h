@@ -16,7 +16,7 @@
 #define OMERTA_ENGINE_LEN	63
 
 /**
- * enum omerta_policy - Where bursts are sealed and opened.
+ * enum omerta_policy - CPUs that seal and open bursts.
  * @OMERTA_POLICY_AUTO: Split over CPUs above the threshold, else as inline.
  * @OMERTA_POLICY_INLINE: On the CPU that sends or receives.
  * @OMERTA_POLICY_PERCPU: Always split over the CPUs of the mask.
@@ -28,11 +28,12 @@ enum omerta_policy {
 };
 
 /**
- * enum omerta_df - Whether outer datagrams may be fragmented.
- * @OMERTA_DF_UNSET: They may; nothing is learned about the path.
- * @OMERTA_DF_SET: They may not; packets too long for the path are refused.
- * @OMERTA_DF_INHERIT: As set for IPv6 packets and IPv4 ones with "don't
- *   fragment", else unset.
+ * enum omerta_df - Fragmentation of outer datagrams.
+ * @OMERTA_DF_UNSET: Allowed; nothing is learned about the path.
+ * @OMERTA_DF_SET: Not allowed; packets that are too long for the path are
+ *   rejected.
+ * @OMERTA_DF_INHERIT: Like set for IPv6 packets and for IPv4 packets with
+ *   "don't fragment", else like unset.
  */
 enum omerta_df {
 	OMERTA_DF_UNSET,
@@ -43,9 +44,9 @@ enum omerta_df {
 /**
  * enum omerta_key_state
  * @OMERTA_KEY_STATE_INSTALLED: Opens records.
- * @OMERTA_KEY_STATE_ACTIVE: Seals and opens records; one key of a peer at
- *   most.
- * @OMERTA_KEY_STATE_RETIRED: Opens records until its time is over.
+ * @OMERTA_KEY_STATE_ACTIVE: Seals and opens records; at most one key of a
+ *   peer.
+ * @OMERTA_KEY_STATE_RETIRED: Opens records until it expires.
  * @OMERTA_KEY_STATE_DEAD: Its secrets are wiped.
  */
 enum omerta_key_state {
@@ -74,8 +75,8 @@ enum omerta_activation {
  * @OMERTA_KEY_LIMIT_VM_FORK: The machine was cloned or resumed from
  *   hibernation.
  * @OMERTA_KEY_LIMIT_SUSPEND: The machine was suspended.
- * @OMERTA_KEY_LIMIT_IDENTITY: This end or the peer has another public key than
- *   when it was agreed on.
+ * @OMERTA_KEY_LIMIT_IDENTITY: The public key of this end or of the peer has
+ *   changed since.
  */
 enum omerta_key_limit {
 	OMERTA_KEY_LIMIT_TIME,

@@ -26,7 +26,7 @@ enum omerta_bench_direction {
 
 /**
  * enum omerta_bench_strategy - How workers get to work.
- * @OMERTA_BENCH_STRATEGY_INLINE: One worker, who asks.
+ * @OMERTA_BENCH_STRATEGY_INLINE: One worker, the caller.
  * @OMERTA_BENCH_STRATEGY_PERCPU: A workqueue bound to each worker's CPU.
  * @OMERTA_BENCH_STRATEGY_UNBOUND: An unbound workqueue.
  * @OMERTA_BENCH_STRATEGY_KTHREAD: A kthread worker on each worker's CPU.
