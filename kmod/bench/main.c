@@ -83,7 +83,7 @@ static int parse_engine(struct request *r)
 	}
 	if (err == -EOPNOTSUPP)
 		NL_SET_ERR_MSG_ATTR(r->info->extack, attr,
-				    "that engine is not for this CPU, or does not work");
+				    "this CPU does not support that engine, or it failed its self-test");
 	return err;
 }
 
@@ -111,13 +111,13 @@ static int check_sizes(const struct request *r)
 	u64 most = (u64)r->workers * r->task.bytes * (2 + OMERTA_TAG_LEN);
 
 	if (r->workers > num_online_cpus()) {
-		NL_SET_ERR_MSG(r->info->extack, "there are not so many CPUs online as workers");
+		NL_SET_ERR_MSG(r->info->extack, "there are fewer CPUs online than workers");
 		return -EINVAL;
 	}
 	if (r->task.chunk_size >= OMERTA_TAG_LEN)
 		most = (u64)r->workers * r->task.bytes * 3;
 	if (most / PAGE_SIZE > si_mem_available() / 2) {
-		NL_SET_ERR_MSG(r->info->extack, "there is not so much memory");
+		NL_SET_ERR_MSG(r->info->extack, "there is not enough memory");
 		return -ENOMEM;
 	}
 	return 0;
@@ -152,7 +152,7 @@ static int check_done(const struct request *r, u64 chunks)
 		return 0;
 	if (limit_reached(&r->limit))
 		return signal_pending(current) ? -EINTR : -ETIME;
-	NL_SET_ERR_MSG(r->info->extack, "not all that was sealed could be opened");
+	NL_SET_ERR_MSG(r->info->extack, "some sealed chunks could not be opened");
 	return -EBADMSG;
 }
 
@@ -296,7 +296,7 @@ static int split_workers(struct request *r, struct payload *p,
 	u32 i;
 
 	if (num_online_cpus() == 1) {
-		NL_SET_ERR_MSG(r->info->extack, "there is no other CPU online");
+		NL_SET_ERR_MSG(r->info->extack, "no other CPU is online");
 		return -EOPNOTSUPP;
 	}
 	w = get_workers(r, true);
@@ -431,7 +431,7 @@ static int measure(struct sk_buff *msg, struct request *r,
 	r->limit.deadline = ktime_get_ns() + LONGEST;
 	err = put(msg, r);
 	if (err == -ETIME)
-		NL_SET_ERR_MSG(r->info->extack, "that takes longer than 5 s");
+		NL_SET_ERR_MSG(r->info->extack, "the measurement would take longer than 5 s");
 	mutex_unlock(&one_at_a_time);
 	return err;
 }

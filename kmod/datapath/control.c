@@ -201,7 +201,7 @@ static struct sk_buff *make_message(const struct omerta_tunnel *tun,
  * a peer's endpoint.
  */
 static enum omerta_drop deliver(struct omerta_tunnel *tun, const struct omerta_binding *b,
-		   const struct omerta_datagram *d, u32 share, u32 peer_share)
+				const struct omerta_datagram *d, u32 share, u32 peer_share)
 {
 	struct omerta_peer *peer = omerta_peer_by_endpoint(&tun->peers, &d->from);
 	struct sk_buff *msg = make_message(tun, peer, d);
@@ -305,7 +305,7 @@ static bool initiation_conforms(struct omerta_admission *adm,
 
 /* Admit an initiation with a valid mac1. If the reader is busy, mac2 must be valid, too. */
 static enum omerta_drop admit(struct omerta_admission *adm, const struct omerta_binding *b,
-		 const struct omerta_datagram *d)
+			      const struct omerta_datagram *d)
 {
 	const u8 *mac2 = d->data + d->len - OMERTA_MAC_LEN;
 	u64 now = ktime_get_boottime_ns();
@@ -450,8 +450,8 @@ static enum omerta_drop pend(struct omerta_admission *adm, const struct omerta_d
  */
 
 static enum omerta_drop recv_stranger(struct omerta_tunnel *tun,
-			 const struct omerta_binding *b,
-			 const struct omerta_datagram *d)
+				      const struct omerta_binding *b,
+				      const struct omerta_datagram *d)
 {
 	struct omerta_control *c = &tun->control;
 	u64 now = ktime_get_coarse_ns();
@@ -476,8 +476,8 @@ static enum omerta_drop recv_stranger(struct omerta_tunnel *tun,
  * Return: OMERTA_DROP_NONE, or the reason to drop it. A worker may drop it later.
  */
 enum omerta_drop omerta_control_recv(struct omerta_tunnel *tun, int iif,
-			const struct omerta_endpoint *from, const u8 *data,
-			u32 len)
+				     const struct omerta_endpoint *from,
+				     const u8 *data, u32 len)
 {
 	const struct omerta_datagram d = {
 		.iif = iif,
@@ -575,7 +575,7 @@ static int add_binding(struct omerta_tunnel *tun, struct omerta_binding *b,
 	if (closed)
 		return -ENODEV;
 	if (old && old->sk == b->sk && !b->adm) {
-		NL_SET_ERR_MSG(extack, "this socket takes the device's control datagrams already");
+		NL_SET_ERR_MSG(extack, "this socket is bound to the device already");
 		return -EALREADY;
 	}
 	/*
@@ -586,7 +586,8 @@ static int add_binding(struct omerta_tunnel *tun, struct omerta_binding *b,
 		    !net_eq(sock_net(old->sk), dev_net(tun->dev)))) {
 		drop_binding(old);
 	} else if (old) {
-		NL_SET_ERR_MSG(extack, "another socket takes them: is a key agent running?");
+		NL_SET_ERR_MSG(extack,
+			       "another socket is bound to the device: is a key agent running?");
 		return -EBUSY;
 	}
 	list_add(&b->list, &bindings);
@@ -701,7 +702,7 @@ int omerta_control_unbind(struct omerta_tunnel *tun, const struct sock *sk,
 	}
 	spin_unlock(&bindings_lock);
 	if (err)
-		NL_SET_ERR_MSG(extack, "this socket does not take the device's control datagrams");
+		NL_SET_ERR_MSG(extack, "this socket is not bound to the device");
 	return err;
 }
 

@@ -14,8 +14,8 @@
 #define OMERTA_CONTROL_SHARE		1
 
 enum omerta_drop omerta_control_recv(struct omerta_tunnel *tun, int iif,
-			const struct omerta_endpoint *from, const u8 *data,
-			u32 len);
+				     const struct omerta_endpoint *from,
+				     const u8 *data, u32 len);
 int omerta_control_sent(struct omerta_tunnel *tun, const u8 *data, u32 len,
 			u32 local_id);
 int omerta_control_bind(struct omerta_tunnel *tun, struct sock *sk, u32 portid,

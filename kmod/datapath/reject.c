@@ -68,7 +68,8 @@ void omerta_reject(struct omerta_tunnel *tun, struct sk_buff *skb,
 		.mtu = reason == OMERTA_DROP_TX_TOO_BIG ?
 		       max(mtu, (u32)OMERTA_MIN_MTU(skb)) : 0,
 	};
-	if (reason == OMERTA_DROP_TX_NOMEM ||
+	/* After the device went down, no NAPI would send the error. */
+	if (reason == OMERTA_DROP_TX_NOMEM || !netif_running(tun->dev) ||
 	    skb_queue_len_lockless(&tun->rejects) >= REJECTS_MAX) {
 		omerta_drop(tun->drops, skb, reason, PACKETS(skb));
 		return;

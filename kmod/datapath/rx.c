@@ -356,8 +356,8 @@ static unsigned int receive_skb(struct omerta_tunnel *tun,
 /**
  * omerta_rx_poll() - NAPI's poll function
  * @napi: the device's
- * @budget: most work: datagrams to open, of which one of several KiB counts as several
- *	    units, and as many packets to deliver besides; fewer if they take long
+ * @budget: most work: datagrams to open, where one of several KiB counts as several units, and
+ *	    also as many packets to deliver; fewer if they take long
  *
  * Takes datagrams from the sockets and opened bursts from other CPUs, reports completed
  * datagrams to the transmit queue, and sends ICMP errors for rejected packets.

@@ -271,7 +271,7 @@ void omerta_tx_flush(struct omerta_peer *peer)
 		if (SHOULD_WAIT(reason))
 			return;
 		if (reason)
-			omerta_reject(peer->tun, skb, reason, omerta_peer_mtu(peer, skb));
+			omerta_reject(peer->tun, skb, reason, omerta_peer_mtu(peer, NULL));
 		else
 			omerta_pool_run(&peer->tun->pool, &jobs);
 	}
@@ -306,7 +306,7 @@ static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 	if (ask)
 		omerta_key_needed(&peer->ring);
 	if (reason && !waits)
-		omerta_reject(tun, skb, reason, omerta_peer_mtu(peer, skb));
+		omerta_reject(tun, skb, reason, omerta_peer_mtu(peer, NULL));
 	return charged;
 }
 

@@ -36,7 +36,7 @@
 #define LATE_MAX	64U
 
 /* State of the queue while senders are not helped. */
-static const struct omerta_txq_help no_help = { .cpu = -1 };
+static const struct omerta_txq_help no_help;
 
 /* Bytes in flight on both sockets. */
 static u32 inflight(const struct omerta_tunnel *tun)
@@ -98,6 +98,7 @@ static bool has_qdisc(const struct omerta_tunnel *tun)
 void omerta_txq_init(struct omerta_tunnel *tun, work_func_t help)
 {
 	tun->txq.help = no_help;
+	WRITE_ONCE(tun->txq.help_cpu, -1);
 	tun->txq.tx_cpu = -1;
 	__skb_queue_head_init(&tun->txq.deferred);
 	INIT_DELAYED_WORK(&tun->txq.work, help);
@@ -149,7 +150,7 @@ void omerta_txq_resume(struct omerta_tunnel *tun)
  */
 static bool hand_over(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 {
-	int self = smp_processor_id(), helper = tun->txq.help.cpu;
+	int self = smp_processor_id(), helper = tun->txq.help_cpu;
 	bool wait;
 
 	/* Tolerate a few packets from the helper's own CPU. */
@@ -158,10 +159,10 @@ static bool hand_over(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 	/* Keep the helper while it may be used. */
 	helper = omerta_pool_next_cpu(&tun->pool, helper < 0 ? self : helper - 1);
 	if (helper == self) {
-		WRITE_ONCE(tun->txq.help.cpu, -1);
+		WRITE_ONCE(tun->txq.help_cpu, -1);
 		return false;
 	}
-	WRITE_ONCE(tun->txq.help.cpu, helper);
+	WRITE_ONCE(tun->txq.help_cpu, helper);
 	wait = tun->txq.tx_cpu != helper;
 	tun->txq.help.own = 0;
 	WRITE_ONCE(tun->txq.wait_inflight, wait);
@@ -206,7 +207,7 @@ bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 		return true;
 	}
 	/* The helper in softirq is most likely running the queue. */
-	if (in_serving_softirq() && smp_processor_id() == help->cpu)
+	if (in_serving_softirq() && smp_processor_id() == tun->txq.help_cpu)
 		goto send;
 	if (!skb_is_gso(skb) && gap < SOON * tun->txq.tx_time)
 		help->fast_score = min(help->fast_score + 1, FAST_MAX);
@@ -218,8 +219,10 @@ bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 		help->active = true;
 	/* While datagrams are in flight, senders would overtake the helper. */
 	else if (!help->fast_score && help->active &&
-		 (help->slow_count++ >= LATE_MAX || !inflight(tun)))
+		 (help->slow_count++ >= LATE_MAX || !inflight(tun))) {
 		*help = no_help;
+		WRITE_ONCE(tun->txq.help_cpu, -1);
+	}
 	/* Packets that bypass the qdisc could not wait in it. */
 	if (help->active && READ_ONCE(tun->pool.policy) != OMERTA_POLICY_INLINE &&
 	    netif_running(tun->dev) && has_qdisc(tun) &&
@@ -328,7 +331,7 @@ void omerta_txq_write_space(struct omerta_tunnel *tun)
 	if (likely(!READ_ONCE(tun->txq.wait_inflight)) || inflight(tun))
 		return;
 	/* The helper need not wait any longer. It may have started already. */
-	helper = READ_ONCE(tun->txq.help.cpu);
+	helper = READ_ONCE(tun->txq.help_cpu);
 	if (helper >= 0)
 		mod_delayed_work_on(helper, omerta_workers, &tun->txq.work, 0);
 }
@@ -405,6 +408,7 @@ void omerta_txq_reset(struct omerta_tunnel *tun)
 	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
 
 	tun->txq.help = no_help;
+	WRITE_ONCE(tun->txq.help_cpu, -1);
 	tun->txq.tx_cpu = -1;
 	/* The deferred packets have been dropped. */
 	WRITE_ONCE(tun->txq.handed_over, false);

@@ -13,17 +13,15 @@ struct omerta_tunnel;
 /**
  * struct omerta_txq_help - help for senders of small packets
  * @fast_score: grows with each packet that comes soon after another
- * @own: packets in a row whose sender is on @cpu
+ * @own: packets in a row whose sender is on the helper's CPU
  * @slow_count: packets in a row that came late, since @fast_score is 0
- * @active: senders leave packets to @cpu
- * @cpu: the helper, or -1; read without lock
+ * @active: senders leave packets to a helper
  */
 struct omerta_txq_help {
 	unsigned int fast_score;
 	unsigned int own;
 	unsigned int slow_count;
 	bool active;
-	int cpu;
 };
 
 /**
@@ -34,6 +32,7 @@ struct omerta_txq_help {
  * @tx_time: duration of the latest transmission, in ns
  * @tx_cpu: CPU of the latest transmission
  * @help: help for senders
+ * @help_cpu: the helper, or -1; read without lock
  * @handed_over: the queue is stopped and owned by @work until @work wakes it; read without
  *		 lock
  * @wait_inflight: @work also waits for earlier datagrams to complete; read without lock
@@ -51,6 +50,7 @@ struct omerta_txq {
 	u64 tx_time;
 	int tx_cpu;
 	struct omerta_txq_help help;
+	int help_cpu;
 	bool handed_over;
 	bool wait_inflight;
 	bool is_full;

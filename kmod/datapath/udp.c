@@ -169,7 +169,7 @@ static int sockets_open(struct omerta_tunnel *tun, u16 port, struct sockets *s,
 	lockdep_assert_held(&tun->lock);
 
 	if (!tun->birth) {
-		NL_SET_ERR_MSG(extack, "the namespace that the device was made in is gone");
+		NL_SET_ERR_MSG(extack, "the namespace where the device was created is gone");
 		return -ENODEV;
 	}
 	/* A port that is free for IPv4 may be in use for IPv6. */

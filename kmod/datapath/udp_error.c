@@ -74,7 +74,7 @@ static unsigned long expires_after(const struct sock *sk)
  * its key id nor its counter.
  */
 static void handle_error(struct omerta_tunnel *tun, const struct sock *sk,
-		      const struct sk_buff *skb)
+			 const struct sk_buff *skb)
 {
 	int off = skb_transport_offset(skb) + sizeof(struct udphdr);
 	u32 mtu = told_mtu(sk, skb);

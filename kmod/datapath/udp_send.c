@@ -180,6 +180,8 @@ enum omerta_drop omerta_udp_route(struct omerta_tunnel *tun, struct omerta_peer 
 			peer->told_mtu = 0;
 		path->told_mtu = peer->told_mtu;
 		path->to = peer->endpoint;
+	} else {
+		__acquire(&peer->endpoint_lock); /* For sparse */
 	}
 	if (path->to.family == AF_UNSPEC)
 		goto out;
@@ -199,6 +201,8 @@ enum omerta_drop omerta_udp_route(struct omerta_tunnel *tun, struct omerta_peer 
 out:
 	if (peer)
 		spin_unlock_bh(&peer->endpoint_lock);
+	else
+		__release(&peer->endpoint_lock);
 	if (reason)
 		return reason;
 

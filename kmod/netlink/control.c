@@ -145,7 +145,8 @@ int omerta_nl_control_send_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	if (!omerta_control_bound(tun, NETLINK_CB(skb).sk)) {
-		NL_SET_ERR_MSG(info->extack, "only the socket that is bound to it may send");
+		NL_SET_ERR_MSG(info->extack,
+			       "only the socket that is bound to the device may send");
 		return -ENOTCONN;
 	}
 	return send_datagram(info, tun, &to);

@@ -68,7 +68,7 @@ static int parse_engine(const struct genl_info *info,
 	}
 	if (err == -EOPNOTSUPP)
 		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "that engine is not for this CPU, or does not work");
+				    "this CPU does not support that engine, or it failed its self-test");
 	if (!err)
 		config->has |= BIT(OMERTA_A_DEVICE_ENGINE);
 	return err;

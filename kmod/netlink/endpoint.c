@@ -69,7 +69,7 @@ static int parse_addr6(const struct genl_info *info, int attr,
  * Return: 1; 0 if the request has no endpoint; or a negative errno.
  */
 int omerta_nl_endpoint_parse(const struct genl_info *info, int attr,
-			  struct omerta_endpoint *ep)
+			     struct omerta_endpoint *ep)
 {
 	struct nlattr *addr = info->attrs[attr];
 	struct nlattr *port = info->attrs[OMERTA_ENDPOINT_PORT(attr)];

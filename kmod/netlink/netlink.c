@@ -151,7 +151,7 @@ int omerta_nl_outer_capable(struct sk_buff *skb, const struct genl_info *info,
 	    netlink_ns_capable(skb, tun->birth->user_ns, CAP_NET_ADMIN))
 		return 0;
 	NL_SET_ERR_MSG(info->extack,
-		       "needs CAP_NET_ADMIN in the namespace that the device was made in");
+		       "needs CAP_NET_ADMIN in the namespace where the device was created");
 	return -EPERM;
 }
 

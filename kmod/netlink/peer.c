@@ -165,7 +165,7 @@ static int parse_change(struct sk_buff *skb, const struct genl_info *info,
 	change->replace = flags && nla_get_u32(flags) &
 				   OMERTA_PEER_FLAGS_REPLACE_ALLOWED_IPS;
 	err = omerta_nl_endpoint_parse(info, OMERTA_A_PEER_ENDPOINT_ADDR,
-				    &change->endpoint);
+				       &change->endpoint);
 	change->has_endpoint = err > 0;
 	if (err > 0)
 		err = omerta_nl_outer_capable(skb, info, tun);

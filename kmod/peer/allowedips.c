@@ -433,7 +433,7 @@ static bool is_after(const struct omerta_prefix *a, const struct omerta_prefix *
 /* Return the node after @p in order of address, then length; the first if @p is NULL. */
 static struct omerta_allowedips_node *
 node_after(const struct omerta_allowedips *t, bool v6,
-	    const struct omerta_prefix *p)
+	   const struct omerta_prefix *p)
 {
 	struct omerta_allowedips_node *node, *right, *best = NULL;
 

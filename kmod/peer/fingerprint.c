@@ -22,7 +22,7 @@
 static unsigned int key_memory = 1 << 22;
 module_param(key_memory, uint, 0644);
 MODULE_PARM_DESC(key_memory,
-		 "How many keys installed by hand to remember for the initial user namespace; when full, installs are refused.");
+		 "Number of keys installed by hand to remember for the initial user namespace; at the limit, installs are rejected.");
 
 /* Keys of an outermost user namespace, or of all those of a user. */
 #define TENANT_KEYS	4096

@@ -9,6 +9,7 @@
 
 void omerta_key_tell_needed(struct omerta_keyring *ring);
 void omerta_key_tell(const struct omerta_key *key, u8 cmd, int limit);
+void omerta_key_tell_confirmed(struct omerta_key *key);
 void omerta_key_activate(struct omerta_key *key);
 void omerta_key_retire(struct omerta_key *key);
 void omerta_key_die(struct omerta_key *key);

@@ -69,7 +69,7 @@ static void unlink_key(struct omerta_key *key)
 
 /* Find the key that gives way to a new one, if one has to. */
 static int find_victim(struct omerta_keyring *ring, struct omerta_key **old,
-		     struct netlink_ext_ack *extack)
+		       struct netlink_ext_ack *extack)
 {
 	struct omerta_key *key;
 
@@ -235,7 +235,7 @@ int omerta_keyring_install(struct omerta_keyring *ring,
 
 /* Find the peer's key of an id: the youngest one, if dead keys had the id before. */
 static struct omerta_key *find_key(struct omerta_keyring *ring, u32 local_id,
-			       struct netlink_ext_ack *extack)
+				   struct netlink_ext_ack *extack)
 {
 	struct omerta_key *key;
 
@@ -380,10 +380,7 @@ static u64 expire_key(struct omerta_key *key, u64 now)
 	int over = READ_ONCE(key->tx_over);
 	int soft = READ_ONCE(key->tx_soft);
 
-	if (key->confirm_untold) {
-		key->confirm_untold = false;
-		omerta_key_tell(key, OMERTA_CMD_KEY_CONFIRMED_NTF, -1);
-	}
+	omerta_key_tell_confirmed(key);
 	if (over == OMERTA_KEY_LIMIT_VM_FORK)
 		omerta_key_die_of(key, OMERTA_KEY_LIMIT_VM_FORK);
 	else if (READ_ONCE(key->tx_exhausted))

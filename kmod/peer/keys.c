@@ -100,6 +100,22 @@ void omerta_key_put(struct omerta_key *key)
 }
 
 /**
+ * omerta_key_tell_confirmed() - notify listeners of a confirmation that they were not told about
+ * @key: the key
+ *
+ * Context: the ring's lock held.
+ */
+void omerta_key_tell_confirmed(struct omerta_key *key)
+{
+	lockdep_assert_held(&key->ring->lock);
+
+	if (!key->confirm_untold)
+		return;
+	key->confirm_untold = false;
+	omerta_key_tell(key, OMERTA_CMD_KEY_CONFIRMED_NTF, -1);
+}
+
+/**
  * omerta_key_retire() - let a key open only
  * @key: the key, installed or active
  *
@@ -132,6 +148,8 @@ void omerta_key_die(struct omerta_key *key)
 
 	if (key->state == OMERTA_KEY_STATE_DEAD)
 		return;
+	/* A confirmation is told before the death. */
+	omerta_key_tell_confirmed(key);
 	if (rcu_access_pointer(ring->active) == key)
 		RCU_INIT_POINTER(ring->active, NULL);
 	if (ring->latest == key)

@@ -160,10 +160,10 @@ struct omerta_key {
 /**
  * struct omerta_keyring - the keys of a peer
  * @lock: serialises changes of state; taken with BH off
+ * @n_keys: length of @keys; lock: @lock
  * @keys: in the order of their installation; lock: @lock
  * @active: the key that seals, NULL for none; lock: @lock
  * @latest: the key that was confirmed last, NULL if it is dead; lock: @lock
- * @n_keys: length of @keys; lock: @lock
  * @seq: number of the youngest key; lock: @lock
  * @table: the device's table of keys by local id
  * @dev: the device, for events
@@ -173,10 +173,10 @@ struct omerta_key {
  */
 struct omerta_keyring {
 	spinlock_t lock; /* protects the states of all keys */
+	unsigned int n_keys;
 	struct list_head keys;
 	struct omerta_key __rcu *active;
 	struct omerta_key *latest;
-	unsigned int n_keys;
 	u64 seq;
 	struct rhashtable *table;
 	struct net_device *dev;

@@ -109,6 +109,7 @@ struct omerta_peers {
  *
  * @endpoint_lock: protects @endpoint, and what @cache and @told_mtu say about it; BH off
  * @endpoint: the current endpoint; lock: @endpoint_lock
+ * @moved: listeners have not been told about @endpoint; lock: @endpoint_lock, read without
  * @left: the endpoint before the administrator changed it; lock: @endpoint_lock
  * @left_until: boot time in ns until which no record moves the peer back to @left; lock:
  *		@endpoint_lock
@@ -119,7 +120,6 @@ struct omerta_peers {
  * @place: @endpoint as it is in omerta_peers.by_endpoint, AF_UNSPEC if it is not there;
  *	   lock: @endpoint_lock
  * @place_node: member of omerta_peers.by_endpoint
- * @moved: listeners have not been told about @endpoint; lock: @endpoint_lock, read without
  * @tell_moved_at: jiffies at which listeners may be told again; timer only
  *
  * @rx_fifo: bursts in the order of arrival; NAPI only
@@ -166,13 +166,13 @@ struct omerta_peer {
 	spinlock_t endpoint_lock ____cacheline_aligned_in_smp; /* protects the endpoint */
 	u32 told_mtu;
 	struct omerta_endpoint endpoint;
+	bool moved;
 	struct dst_cache cache;
 	unsigned long told_until;
 	struct omerta_endpoint left;
 	u64 left_until;
 	struct omerta_endpoint place;
 	struct rhlist_head place_node;
-	bool moved;
 	unsigned long tell_moved_at;
 
 	/* Receive side */

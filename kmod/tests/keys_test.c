@@ -21,6 +21,7 @@
  * @detached: number of secrets of dead keys
  * @retired: number of secrets that were wiped
  * @refuse: error that a claim returns
+ * @timer_waits: the timer has not run yet
  */
 static struct fixture {
 	struct rhashtable table;
@@ -31,6 +32,7 @@ static struct fixture {
 	int detached;
 	int retired;
 	int refuse;
+	bool timer_waits;
 } fix;
 
 /* In the place of event.c and fingerprint.c. */
@@ -67,7 +69,8 @@ void omerta_fingerprint_retire(struct omerta_fingerprint *fp)
 /* In place of the peer's timer. */
 static void ring_due(struct omerta_keyring *ring)
 {
-	omerta_keyring_expire(ring);
+	if (!fix.timer_waits)
+		omerta_keyring_expire(ring);
 }
 
 static int keys_init(struct kunit *test)
@@ -513,6 +516,23 @@ static void late_timer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, commit(key, 1, &activated), OMERTA_FRESH_NOT);
 }
 
+/* A key that is confirmed and dies before the timer runs: in this order */
+static void confirmed_then_dead(struct kunit *test)
+{
+	bool activated;
+
+	KUNIT_ASSERT_EQ(test, install(1, OMERTA_ACTIVATION_ON_FIRST_RECORD), 0);
+	fix.timer_waits = true;
+	KUNIT_EXPECT_EQ(test, commit(key_of(test, 1), 0, &activated), OMERTA_FRESH_NEWEST);
+	KUNIT_EXPECT_EQ(test, fix.n_events, 0);
+	omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK, OMERTA_KEYS_ALL);
+	fix.timer_waits = false;
+	omerta_keyring_expire(&fix.ring);
+	KUNIT_EXPECT_EQ(test, fix.n_events, 2);
+	expect_event(test, 0, OMERTA_CMD_KEY_CONFIRMED_NTF, 1, -1);
+	expect_event(test, 1, OMERTA_CMD_KEY_DEAD_NTF, 1, OMERTA_KEY_LIMIT_VM_FORK);
+}
+
 static void fail_auth(struct omerta_key *key)
 {
 	local_bh_disable();
@@ -682,6 +702,7 @@ static struct kunit_case keys_cases[] = {
 	KUNIT_CASE(counter_limit),
 	KUNIT_CASE(time_limits),
 	KUNIT_CASE(late_timer),
+	KUNIT_CASE(confirmed_then_dead),
 	KUNIT_CASE(auth_failures),
 	KUNIT_CASE(secrets_wiped),
 	KUNIT_CASE(room_for_keys),
