@@ -9,7 +9,7 @@ set -euo pipefail
 
 PACKAGES=(
 	apt build-essential ca-certificates debhelper dh-dkms dkms iproute2 libnl-3-dev
-	libnl-genl-3-dev libnl-route-3-dev libsodium-dev libssl-dev lintian man-db pkgconf
+	libnl-genl-3-dev libnl-route-3-dev libseccomp-dev libsodium-dev libssl-dev lintian man-db pkgconf
 	procps systemd
 )
 

@@ -12,7 +12,7 @@ build() {
 	mv /*.deb /old
 	# The next version
 	sed -i '1s/(0.1)/(0.2)/' debian/changelog
-	sed -i 's/^PACKAGE_VERSION=.*/PACKAGE_VERSION="0.2"/' dkms.conf
+	echo 0.2 >VERSION
 	dpkg-buildpackage -us -uc -b
 	mkdir /new
 	mv /*.deb /new
@@ -22,7 +22,7 @@ lint() {
 	lintian --allow-root --fail-on error /old/*.deb
 }
 
-# none COMMAND...: whether it prints nothing.
+# none COMMAND...: succeeds if the command prints nothing.
 none() {
 	if "$@" 2>/dev/null | grep .; then
 		return 1
@@ -49,7 +49,7 @@ install() {
 	none find /lib/modules -name 'omerta_test*'
 }
 
-# What the agent runs as, in, and from
+# The agent's user, directories and units
 units() {
 	id omerta
 	[[ $(stat -c '%a %U %G' /etc/omerta) == '2750 root omerta' ]]

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# builder.sh gcc|clang|tool|herd COMMAND...: runs a command in a root of a newer Debian with
-# that compiler, for kernels that the host's is too old for, or whose headers bring
-# programs that the host cannot run; with what omertactl is built with; or with herd7.
-# Sees the checkout and the cache under their usual names.
+# builder.sh gcc|clang|tool|herd COMMAND...: runs a command in a root of a newer Debian. gcc and
+# clang are for kernels that need a newer compiler, or whose headers contain programs that the host
+# cannot run; tool has the libraries of omertactl, herd has herd7. The checkout and the cache have
+# the same paths there.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -22,8 +22,8 @@ main() {
 	clang) PACKAGES+=(bc bison clang-19 flex libc6-dev libelf-dev lld-19 llvm-19 m4 perl
 		python3-minimal) ;;
 	tool) PACKAGES+=(gcc-14-for-host libasan8 libc6-dev libnl-3-dev libnl-genl-3-dev
-		libnl-route-3-dev libsodium-dev libssl-dev libubsan1 libzstd-dev pkgconf pkgconf-bin zlib1g-dev) ;;
-	# Of a suite under way, some mirrors have an old state; it is signed all the same.
+		libnl-route-3-dev libseccomp-dev libsodium-dev libssl-dev libubsan1 libzstd-dev pkgconf pkgconf-bin zlib1g-dev) ;;
+	# Some mirrors have an expired state of a testing suite; it is signed nevertheless.
 	herd) SUITE=forky PACKAGES+=(herdtools7)
 		APT_OPTIONS=('Acquire::Check-Valid-Until "false"') ;;
 	*) die "no root with $1 is known" ;;

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# deps.sh [build|arm64|style|ciphers|peers|perf|suites]: installs the Debian packages that
-# building and booting need, or those that the build of a kernel, another architecture,
-# or the script of that name needs besides.
+# deps.sh [build|arm64|style|ciphers|docs|peers|perf|suites]: installs the Debian packages for
+# building and booting, or the additional ones for the build of a kernel, another architecture, or
+# the target of that name.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-# libelf-dev instead of the library, whose package name differs between
-# releases: objtool of the kernel headers is linked to it.
+# objtool of the kernel headers is linked to libelf. The package of that library has different names
+# in different releases, libelf-dev does not.
 PACKAGES=(
 	gcc make bc libc6-dev libelf-dev pahole
-	libnl-3-dev libnl-genl-3-dev libnl-route-3-dev libsodium-dev pkg-config
+	libnl-3-dev libnl-genl-3-dev libnl-route-3-dev libsodium-dev libseccomp-dev
+	pkg-config
 	qemu-system-x86 mmdebstrap debian-archive-keyring cpio gzip xz-utils kmod
 	python3 python3-cryptography mandoc wireguard-tools
 )
@@ -20,6 +21,7 @@ arm64) PACKAGES=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm) ;;
 style) PACKAGES=(coccinelle codespell perl python3-jsonschema python3-yaml shellcheck sparse) ;;
 ciphers) PACKAGES=(clang libclang-rt-dev valgrind) ;;
 perf) PACKAGES=(jq libdevel-nytprof-perl linux-perf) ;;
+docs) PACKAGES=(graphviz python3-sphinx) ;;
 suites) PACKAGES=(libmbedtls-dev) ;;
 peers) PACKAGES=(android-libboringssl-dev dpkg-dev libssl-dev python3-pip) ;;
 esac

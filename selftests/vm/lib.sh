@@ -53,20 +53,20 @@ take_lock() {
 	flock "$LOCK_FD"
 }
 
-# copy_sources DIR... TO: what is newer there, without what was built beside it.
+# copy_sources DIR... TO: copies newer sources, without build products.
 copy_sources() {
 	local to=${*: -1}
 
 	(cd "$TOP_DIR" && find "${@:1:$#-1}" \( -name '*.[ch]' -o -name Kbuild -o \
-		-name Makefile -o -name Kconfig -o -name '*.mk' -o -name probes -o -name '*.sh' \) ! -name '*.mod.c' -print0 |
+		-name Makefile -o -name Kconfig -o -name VERSION -o -name '*.mk' -o -name probes -o -name '*.sh' \) ! -name '*.mod.c' -print0 |
 		xargs -0 cp -pu --parents -t "$to")
 }
 
-# copy_tree TO: what packages are built from.
+# copy_tree TO: copies the sources from which packages are built.
 copy_tree() {
 	copy_sources Kbuild Kconfig kmod include tools selftests "$1"
-	(cd "$TOP_DIR" && cp -r --parents -t "$1" debian Documentation Makefile dkms.conf \
-		README.md COPYING tools/omertactl/completion tools/omertactl/systemd)
+	(cd "$TOP_DIR" && cp -r --parents -t "$1" debian Documentation Makefile VERSION \
+		dkms.conf README.md SECURITY.md COPYING tools/omertactl/completion tools/omertactl/systemd)
 }
 
 # pack_cpio DIR: an initramfs archive of what is below DIR, to stdout.

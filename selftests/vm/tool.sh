@@ -8,7 +8,7 @@ set -euo pipefail
 
 LIBS=(
 	libnl-3-dev libnl-3-200 libnl-genl-3-dev libnl-genl-3-200
-	libnl-route-3-dev libnl-route-3-200 libsodium-dev libsodium23
+	libnl-route-3-dev libnl-route-3-200 libsodium-dev libsodium23 libseccomp-dev libseccomp2
 )
 
 main() {
@@ -49,7 +49,7 @@ cross() {
 	local root=$1 copy=$2 lib=$1/usr/lib/aarch64-linux-gnu
 
 	mkdir -p "$copy"
-	copy_sources tools/omertactl include "$copy"
+	copy_sources VERSION tools/omertactl include "$copy"
 	PKG_CONFIG_LIBDIR=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root quietly make \
 		-C "$copy/tools/omertactl" CC=aarch64-linux-gnu-gcc \
 		LDFLAGS="-L$lib -L$root/lib/aarch64-linux-gnu -Wl,-rpath-link,$lib -Wl,-rpath-link,$root/lib/aarch64-linux-gnu"

@@ -20,7 +20,7 @@ program() {
 
 main() {
 	take_lock "$copy/lock"
-	copy_sources tools/omertactl include "$copy"
+	copy_sources VERSION tools/omertactl include "$copy"
 	case ${1:-} in
 	'') program ;;
 	check) build -s check-kem ;;

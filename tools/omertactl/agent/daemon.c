@@ -604,7 +604,7 @@ static int set_up(struct om_daemon *d, struct om_err *err)
 		*err = d->err;
 		rc = OM_SYSTEM;
 	}
-	return rc;
+	return rc ?: om_sandbox_filter(err);
 }
 
 static void tear_down(struct om_daemon *d)

@@ -528,7 +528,7 @@ static int sync_kernel(struct om_daemon *d, struct om_config *conf)
 	if ((conf->dev.has & OM_BIT(OMERTA_A_DEVICE_FWMARK)) &&
 	    conf->dev.fwmark != state.dev.fwmark)
 		rc = om_err(&d->err, OM_USAGE,
-			    "%s: FwMark: routes may go by the mark of now: down and up changes it",
+			    "%s: FwMark: routes may depend on the current mark: run down and up to change it",
 			    OM_QUOTE_FILE(d->config));
 	else
 		rc = om_sync_apply(d->nl, d->ifname, conf, &state, false,

@@ -20,7 +20,7 @@ static void ready(int fd)
 	om_complain_to_syslog();
 	dup2(STDOUT_FILENO, STDERR_FILENO);
 	if (write(fd, "", 1) != 1)
-		om_complain("the process that started the agent is gone");
+		om_complain("the process that started the agent has exited");
 	close(fd);
 }
 

@@ -102,7 +102,7 @@ bool om_resolver_answer(struct om_resolver *r, struct om_resolver_answer *answer
 	if (n == sizeof(*answer))
 		return true;
 	if (r->fd >= 0 && (n >= 0 || (errno != EAGAIN && errno != EINTR))) {
-		om_complain("the process that looks up names is gone: endpoints stay what they are");
+		om_complain("the process that resolves names has exited: endpoints are not updated");
 		om_resolver_stop(r);
 	}
 	return false;

@@ -19,7 +19,7 @@ struct om_resolver_question {
 
 struct om_resolver_answer {
 	uint32_t id;
-	char endpoint[OM_ENDPOINT_TEXT];	/* of the question */
+	char endpoint[OM_ENDPOINT_TEXT];	/* number of the question */
 	bool found;
 	struct om_peer peer;	/* only the endpoint is set */
 };

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -78,11 +79,117 @@ int om_sandbox_enter(const char *dir, struct om_err *err)
 	return rc ? om_err_sys(err, rc, "capabilities") : OM_OK;
 }
 
+/* Architectures have some of these only, under one of several names. */
+static const char *const agent_calls[] = {
+	/* Files: configuration, keys, times */
+	"open", "openat", "read", "readv", "pread64", "write", "writev", "pwrite64", "close",
+	"lseek", "_llseek", "stat", "stat64", "fstat", "fstat64", "lstat", "newfstatat",
+	"fstatat64", "statx", "access", "faccessat", "faccessat2", "fcntl", "fcntl64", "flock",
+	"ftruncate", "ftruncate64", "fsync", "fdatasync", "fchmod", "rename", "renameat",
+	"renameat2", "unlink", "unlinkat", "ioctl",
+	/* Sockets: netlink, syslog, the service manager */
+	"socket", "bind", "connect", "getsockname", "getsockopt", "setsockopt", "send", "sendto",
+	"sendmsg", "recv", "recvfrom", "recvmsg",
+	/* Events and time */
+	"poll", "ppoll", "ppoll_time64", "timerfd_settime", "timerfd_settime64", "signalfd4",
+	"clock_gettime", "clock_gettime64", "clock_nanosleep", "clock_nanosleep_time64",
+	"gettimeofday", "nanosleep", "time", "getrandom",
+	/* Memory and the C library */
+	"munmap", "mremap", "madvise", "mlock", "munlock", "brk", "futex", "futex_time64",
+	"sched_getaffinity", "sched_yield", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
+	"sigreturn", "sigaltstack", "restart_syscall", "rseq", "uname", "getpid", "gettid",
+	"getuid", "geteuid", "getgid", "getegid", "getuid32", "geteuid32", "getgid32",
+	"getegid32", "getrlimit", "prlimit64", "kill", "tgkill", "exit", "exit_group",
+};
+
+/* Calls that make memory executable if their third argument has PROT_EXEC. */
+static const char *const mapping_calls[] = { "mmap", "mmap2", "mprotect" };
+
+static const char *const forbidden_to_resolver[] = {
+	"execve", "execveat", "fork", "vfork", "ptrace", "process_vm_readv", "process_vm_writev",
+	"pidfd_getfd", "kcmp", "rename", "renameat", "renameat2", "unlink", "unlinkat", "link",
+	"linkat", "symlink", "symlinkat", "mkdir", "mkdirat", "rmdir", "mknod", "mknodat", "chmod",
+	"fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "truncate",
+	"truncate64", "ftruncate", "ftruncate64", "setxattr", "lsetxattr", "fsetxattr", "chroot",
+	"pivot_root", "mount", "umount", "umount2", "move_mount", "open_tree", "fsopen", "fsconfig",
+	"fsmount", "setns", "unshare", "clone3", "bpf", "perf_event_open", "userfaultfd",
+	"io_uring_setup", "io_uring_enter", "io_uring_register", "keyctl", "add_key",
+	"request_key", "init_module", "finit_module", "delete_module", "kexec_load",
+	"kexec_file_load", "reboot", "swapon", "swapoff", "syslog", "acct", "quotactl",
+	"setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "capset",
+	"personality", "kill", "tkill", "pidfd_send_signal",
+};
+
+/* Add a rule for each call that this architecture has. Returns 0 or a negative errno. */
+static int add_rules(scmp_filter_ctx ctx, uint32_t action, const char *const *calls, size_t n)
+{
+	int nr, rc;
+
+	for (size_t i = 0; i < n; i++) {
+		nr = seccomp_syscall_resolve_name(calls[i]);
+		if (nr == __NR_SCMP_ERROR)
+			continue;
+		rc = seccomp_rule_add(ctx, action, nr, 0);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int allow_mapping(scmp_filter_ctx ctx)
+{
+	int nr, rc = 0;
+
+	for (size_t i = 0; !rc && i < sizeof(mapping_calls) / sizeof(*mapping_calls); i++) {
+		nr = seccomp_syscall_resolve_name(mapping_calls[i]);
+		if (nr != __NR_SCMP_ERROR)
+			rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 1,
+					      SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	}
+	return rc;
+}
+
+/* Load and free a filter. Kernels may lack seccomp. */
+static int load_filter(scmp_filter_ctx ctx, int rc)
+{
+	if (!rc)
+		rc = seccomp_load(ctx);
+	seccomp_release(ctx);
+	if (rc == -EINVAL || rc == -ENOSYS || rc == -ECANCELED) {
+		om_warn("system calls are not filtered: the kernel lacks seccomp");
+		rc = 0;
+	}
+	return rc;
+}
+
+int om_sandbox_filter(struct om_err *err)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int rc;
+
+	if (!ctx)
+		return om_err_sys(err, ENOMEM, "filter of system calls");
+	rc = add_rules(ctx, SCMP_ACT_ALLOW, agent_calls,
+		       sizeof(agent_calls) / sizeof(*agent_calls));
+	if (!rc)
+		rc = allow_mapping(ctx);
+	rc = load_filter(ctx, rc);
+	return rc ? om_err_sys(err, -rc, "filter of system calls") : OM_OK;
+}
+
 void om_sandbox_powerless(void)
 {
+	scmp_filter_ctx ctx;
+
 	/* Root owns files even without capabilities. A container may have no other user. */
 	if (!geteuid())
 		become(NOBODY, NOBODY);
 	if (keep(0))
+		_exit(OM_SYSTEM);
+	ctx = seccomp_init(SCMP_ACT_ALLOW);
+	if (!ctx ||
+	    load_filter(ctx, add_rules(ctx, SCMP_ACT_ERRNO(EPERM), forbidden_to_resolver,
+				       sizeof(forbidden_to_resolver) /
+				       sizeof(*forbidden_to_resolver))))
 		_exit(OM_SYSTEM);
 }

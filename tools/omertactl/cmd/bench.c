@@ -201,7 +201,7 @@ int om_bench_chunks(struct om_ctx *ctx, struct om_args *args)
 
 	if (b->has & (HAS(CHUNK_SIZE) | HAS(DIRECTION)))
 		return om_err(&ctx->err, OM_USAGE,
-			      "chunk-size and direction are what is varied");
+			      "this command varies chunk-size and direction");
 	if (b->has & HAS(ENGINE))
 		add_engine(&cases, args, b->engine);
 	else

@@ -52,7 +52,7 @@ int om_monitor(struct om_ctx *ctx, struct om_args *args)
 		}
 		rc = om_nl_events_read(e, print_event, &m, &lost, &ctx->err);
 		if (lost)
-			om_warn("events were lost: they come faster than they are read");
+			om_warn("events were lost: they arrive faster than they are read");
 	}
 	om_nl_events_close(e);
 	return rc;

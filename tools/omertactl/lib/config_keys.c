@@ -258,7 +258,7 @@ static int set_post_quantum(struct om_parser *p, const struct key *k,
 				      k->name, OM_QUOTE(value));
 	/* Without secrets (setconf, syncconf) ML-KEM is not needed. */
 	if (i != OM_KEM_OFF && (p->flags & OM_CONFIG_SECRETS) && !om_have_kem)
-		return om_parser_fail(p, value, "%s: this omertactl has no ML-KEM-768: it takes an OpenSSL of 3.5 or later, when omertactl is built and when it runs",
+		return om_parser_fail(p, value, "%s: this omertactl has no ML-KEM-768: OpenSSL 3.5 or later is required, both to build and to run it",
 				      k->name);
 	peer_conf(p)->kem = (enum om_kem_policy)i;
 	return OM_OK;
@@ -357,7 +357,7 @@ static int check_prefixes(struct om_parser *p)
 	place = OM_AT(&p->places, struct om_place, nth);
 	om_prefix_format(buf, sizeof(buf), twice);
 	om_err(p->err, OM_USAGE,
-	       "AllowedIPs: \"%s\": stands twice in the file", buf);
+	       "AllowedIPs: \"%s\": is in the file twice", buf);
 	om_parser_put_place(p, place->line, place->col);
 	return OM_USAGE;
 }

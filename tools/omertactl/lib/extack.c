@@ -277,7 +277,7 @@ static const char *default_text(const struct extack *x)
 	if (x->error == -EPERM)
 		return "Operation not permitted: CAP_NET_ADMIN is needed (be root, or root of the device's user namespace)";
 	if (x->has_missing)
-		return "the request lacks this attribute";
+		return "this attribute is missing in the request";
 	return strerror(-x->error);
 }
 

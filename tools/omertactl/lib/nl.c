@@ -170,7 +170,7 @@ static int on_valid(struct nl_msg *msg, void *arg)
 		       genlmsg_attrlen(nlmsg_data(h), 0),
 		       call->sent.object, data))
 		call->rc = om_err(call->err, OM_SYSTEM,
-				  "cannot read the kernel's answer: do omertactl and the module fit each other?");
+				  "cannot read the kernel's answer: do the versions of omertactl and of the module match?");
 	return NL_OK;
 }
 

@@ -58,7 +58,7 @@ static int on_event(struct nl_msg *msg, void *arg)
 	if (om_msg_get(genlmsg_attrdata(g, 0), genlmsg_attrlen(g, 0), ev.obj,
 		       &data))
 		e->rc = om_err(e->err, OM_SYSTEM,
-			       "cannot read an event: do omertactl and the module fit each other?");
+			       "cannot read an event: do the versions of omertactl and of the module match?");
 	else
 		e->rc = e->fn(&ev, e->arg);
 	return e->rc ? NL_STOP : NL_OK;

@@ -242,7 +242,7 @@ static int load(struct om_times *t, FILE *f, struct om_err *err)
 		t->lines++;
 		if (!parse(t, line))
 			return om_err(err, OM_SYSTEM,
-				      "%s: line %zu is broken: without what was there, old handshakes could be replayed; remove the file only with new keys",
+				      "%s: line %zu is damaged: without its contents old handshakes could be replayed; remove the file only with new keys",
 				      OM_QUOTE_FILE(t->path), t->lines);
 	}
 	if (ferror(f))

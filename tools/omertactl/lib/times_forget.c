@@ -29,7 +29,7 @@ static int write_request(const char *path, const uint8_t *public, struct om_err 
 
 	if (fd < 0 && errno == EEXIST)
 		return om_err(err, OM_SYSTEM,
-			      "%s is there: another one is at it; remove it if not",
+			      "%s exists: another command is running; remove the file if not",
 			      OM_QUOTE_FILE(path));
 	if (fd < 0)
 		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
@@ -72,7 +72,7 @@ int om_times_forget_ask(const char *path, const uint8_t *public, struct om_err *
 	}
 	unlink(request);
 	return om_err(err, OM_SYSTEM,
-		      "the agent, process %d, has not done it: its log says why", (int)pid);
+		      "the agent, process %d, did not do it: see its log", (int)pid);
 }
 
 int om_times_forget_asked(const char *path, uint8_t public[OMERTA_KEY_LEN],

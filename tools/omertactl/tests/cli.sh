@@ -164,6 +164,10 @@ installed() {
 			"$tmp/root/usr/lib/systemd/system/omerta@.service" &&
 		[ -f "$tmp/root/usr/lib/systemd/system/omerta-link@.service" ]
 	result $? "install into DESTDIR" "$out"
+	out=$(MAKEFLAGS='' make -s uninstall DESTDIR="$tmp/root" 2>&1
+		find "$tmp/root" ! -type d)
+	[ -z "$out" ]
+	result $? "uninstall leaves nothing" "$out"
 }
 
 layers() {

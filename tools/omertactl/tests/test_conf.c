@@ -41,8 +41,8 @@ static const struct {
 	{ "\n[Peer]\nId = 7\n\n[Peer]\nName = y\nId = 7\n", ":7:6: Id: \"7\": another peer has this id" },
 	{ "[Peer]\nId = 0\n", ":2:6: Id: \"0\": must be a number 1.." },
 	{ "[Peer]\nId = 1\nAllowedIPs = 10.0.0.0/8, 10.0.0.0/33\n", ":3:26: AllowedIPs: \"10.0.0.0/33\": prefix length must be 0..32" },
-	{ "[Peer]\nId = 1\nAllowedIPs = 10.0.0.0/8, 11.0.0.0/8\nAllowedIPs =  10.1.2.3/8\n", ":4:15: AllowedIPs: \"10.0.0.0/8\": stands twice in the file" },
-	{ "[Peer]\nId = 1\nAllowedIPs = ::/0\n[Peer]\nId = 2\nAllowedIPs = 1::/16,::/0\n", ":6:21: AllowedIPs: \"::/0\": stands twice in the file" },
+	{ "[Peer]\nId = 1\nAllowedIPs = 10.0.0.0/8, 11.0.0.0/8\nAllowedIPs =  10.1.2.3/8\n", ":4:15: AllowedIPs: \"10.0.0.0/8\": is in the file twice" },
+	{ "[Peer]\nId = 1\nAllowedIPs = ::/0\n[Peer]\nId = 2\nAllowedIPs = 1::/16,::/0\n", ":6:21: AllowedIPs: \"::/0\": is in the file twice" },
 	{ "[Peer]\nId = 1\nAllowedIPs = +10.0.0.0/8\n", ":3:14: AllowedIPs: \"+10.0.0.0/8\": not an IPv4" },
 	{ "[Peer]\nId = 1\nEndpoint = 1.2.3.4\n", ":3:12: Endpoint: \"1.2.3.4\": expected HOST:PORT" },
 	{ "[Peer]\nId = 1\nPublicKey = AAAA\n", ":3:13: PublicKey: \"AAAA\": a key is 44" },
@@ -422,7 +422,7 @@ static void check_all(void)
 	static const char *const messages[] = {
 		":2:14: ListenPort: ", ":3:7: MTU: ", ":4:1: \"[Per]\": ",
 		":6:1: [Peer]: PublicKey is missing", ":10:6: Id: given twice",
-		":13:14: AllowedIPs: \"10.0.0.0/8\": stands twice",
+		":13:14: AllowedIPs: \"10.0.0.0/8\": is in the file twice",
 		": 6 mistakes\n",
 	};
 	struct unit_run run;

@@ -205,12 +205,12 @@ static void attributes(void)
 	start_reply(&m, -EINVAL, true);
 	put_u32(&m, NLMSGERR_ATTR_MISS_TYPE, OMERTA_A_PEER_ID);
 	expect("extack: a missing attribute", &m, &om_peer_object,
-	       "id: the request lacks this attribute");
+	       "id: this attribute is missing in the request");
 	start_reply(&m, -EINVAL, true);
 	put_u32(&m, NLMSGERR_ATTR_MISS_TYPE, OMERTA_A_ALLOWED_IP_ADDR);
 	put_u32(&m, NLMSGERR_ATTR_MISS_NEST, at_nest);
 	expect("extack: a missing attribute of a nest", &m, &om_peer_object,
-	       "addr: the request lacks this attribute");
+	       "addr: this attribute is missing in the request");
 }
 
 static void others(void)

@@ -36,8 +36,8 @@ static const struct {
 	{ 0, "link set omr0 cpus 0-31:2/4", "device-set ifname=omr0 cpus=0-31:2/4\n", NULL },
 	{ 0, "link set omr0 engine mb-avx2", "device-set ifname=omr0 engine=mb-avx2\n", NULL },
 	/* measuring */
-	{ 1, "bench chunks chunk-size 512", "", "chunk-size and direction are what is varied" },
-	{ 1, "bench chunks direction seal", "", "chunk-size and direction are what is varied" },
+	{ 1, "bench chunks chunk-size 512", "", "this command varies chunk-size and direction" },
+	{ 1, "bench chunks direction seal", "", "this command varies chunk-size and direction" },
 	{ 1, "bench split runs 0", "", "bench split: runs: \"0\": must be a number 1..1000" },
 	{ 1, "bench split time 1001", "", "time: \"1001\": must be a number 1..1000" },
 	{ 1, "bench split time 5 time 6", "", "time: given twice" },
@@ -241,5 +241,6 @@ int main(void)
 	test_up();
 	test_daemon();
 	test_leak();
+	test_sandbox();
 	return unit_end();
 }

@@ -49,5 +49,6 @@ void test_times(void);
 void test_up(void);
 void test_daemon(void);
 void test_leak(void);
+void test_sandbox(void);
 
 #endif
