@@ -26,11 +26,11 @@ test_first_packet() {
 	no_drops b
 	stop a
 	stop b
-	# What was agreed on lasts.
+	# Existing keys stay valid.
 	pings a 10.9.0.2
 }
 
-# Nothing is lost, whatever is on its way: what a sent, b received.
+# No packet in flight is lost: b receives all that a sends.
 test_rekeys() {
 	local client i
 
@@ -97,7 +97,7 @@ test_both_begin() {
 	done
 }
 
-# What the agent knew is in the kernel and in its file.
+# The state of an agent is in the kernel and in its file.
 test_restart() {
 	local old
 
@@ -341,7 +341,7 @@ test_preshared_key() {
 	psk psk
 	pair_with_agents 'PresharedKeyFile = psk'
 	pings a 10.9.0.2
-	# Another at one end: what there was ends, and nothing comes after it.
+	# A different one at one end: existing keys end, and no new one is made.
 	psk psk
 	cp "$DIR/psk" "$DIR/psk2"
 	signal a HUP
@@ -380,8 +380,8 @@ knows() {
 	is "$(cat "$DIR/$2.pub")" member "$(on "$1" omertactl -j peer show omr0 peer "${NUM[$2]}")" public-key
 }
 
-# With another private key a host is somebody else: no key of the old one is used any more, and
-# others are agreed on at once. The same when the other end is somebody else.
+# A host with another private key is another host: its old keys end, and new ones are agreed on
+# at once. The same applies if the other end is another host.
 test_new_identity() {
 	local old
 
@@ -391,7 +391,7 @@ test_new_identity() {
 	new_identity a
 	signal a HUP
 	await is 0 keys a active
-	# Without traffic, to b, who does not know it
+	# Without traffic, to b, which does not know it
 	await more_than 0 initiations a
 	know b a
 	is 0 keys b active
@@ -429,13 +429,13 @@ initiations() {
 	tcpdump -nr "$DIR/pcap" "src $(outer4 a "$1") and udp[8:4] = 0x4f4d5220" 2>/dev/null | wc -l
 }
 
-# policy NS VALUE: whether it uses ML-KEM with the other from now on
+# policy NS VALUE: sets PostQuantum towards the other host
 policy() {
 	sed -i "s/^PostQuantum.*/PostQuantum = $2/" "$DIR/$1.conf"
 	signal "$1" HUP
 }
 
-# has_said NS TEXT: whether its agent has said so
+# has_said NS TEXT: succeeds if its agent has printed the text
 has_said() {
 	grep -qF "$2" "$DIR/$1.says"
 }
@@ -500,7 +500,7 @@ test_unknown_peer() {
 	is 0 keys b installed
 }
 
-# ids NS: of its keys
+# ids NS: the ids of its keys
 ids() {
 	on "$1" omertactl -j key show omr0 | jq -c 'map(."local-id") | sort'
 }
@@ -552,13 +552,13 @@ test_hostile_replays() {
 	less_than $(((sent) / 2)) dev_stat a rx-drop-control-full
 }
 
-# Who sends as much as he can takes neither time nor memory, and the peer gets through.
+# A flood takes neither time nor memory, and the peer still gets keys.
 test_hostile_flood() {
 	local old memory cpu flood
 
 	pair_with_agents
 	pings a 10.9.0.2
-	# What interrupts take counts as the time of whom they interrupt.
+	# The time of interrupts is charged to the interrupted process.
 	taskset -p 2 "${AGENT[a]}"
 	hostile flood 1
 	memory=$(memory_kb a)
@@ -599,7 +599,7 @@ test_replaced_peer() {
 	on a omertactl peer add omr0 id 2 name c allowed-ips "${IN4}2/32" \
 		public-key "$(omertactl genkey | omertactl pubkey)"
 	signal b USR1
-	# What b wants it wants again.
+	# b still wants a key.
 	await more_than 1 initiations b
 	is '[]' ids a
 	on a omertactl peer set omr0 peer c public-key "$(cat "$DIR/b.pub")" endpoint "$(endpoint a b)"
@@ -608,7 +608,7 @@ test_replaced_peer() {
 	is 1 keys a active
 }
 
-# What a keepalive finds no key for asks for one.
+# A keepalive that finds no key asks for one.
 test_keepalive_begins() {
 	local i
 
@@ -621,12 +621,12 @@ test_keepalive_begins() {
 	await agree_on_key
 }
 
-# status NS FIELD: of its agent's process
+# status NS FIELD: field of /proc/PID/status of its agent
 status() {
 	awk -v f="$2:" '$1 == f { print $2 }' "/proc/${AGENT[$1]}/status"
 }
 
-# What it may do, as whom, and the process that looks up names
+# Capabilities and user of the agent, and the process that resolves names
 test_powers() {
 	local resolver
 
@@ -640,6 +640,8 @@ test_powers() {
 	is 65534 status a Uid
 	is 65534 status a Gid
 	is 1 status a NoNewPrivs
+	# A filter
+	is 2 status a Seccomp
 	# CAP_NET_ADMIN
 	is 0000000000001000 status a CapEff
 	is 0000000000001000 status a CapPrm
@@ -649,6 +651,7 @@ test_powers() {
 	resolver=$(pgrep -P "${AGENT[a]}")
 	is 0000000000000000 sed -n 's/^CapPrm:\t//p' "/proc/$resolver/status"
 	is 65534 sed -nE 's/^Uid:\t([0-9]+).*/\1/p' "/proc/$resolver/status"
+	is 2 sed -n 's/^Seccomp:\t//p' "/proc/$resolver/status"
 	# Its input, outputs and socket
 	is 4 sh -c "ls /proc/$resolver/fd | wc -l"
 	stop a
@@ -659,7 +662,7 @@ gone() {
 	! kill -0 "$1"
 }
 
-# Without the process that looks up names it goes on.
+# It continues without the process that resolves names.
 test_resolver_gone() {
 	local cpu
 
@@ -687,7 +690,7 @@ test_refusals() {
 	agent a
 	says 'another agent has it' on a "${run[@]}"
 	mkdir "$DIR/other"
-	says 'another socket takes' env "STATE_DIRECTORY=$DIR/other" \
+	says 'another socket is bound' env "STATE_DIRECTORY=$DIR/other" \
 		ip netns exec omt-a omertactl agent omr0 config "$DIR/a.conf"
 	sed -i 's/PrivateKeyFile/#/' "$DIR/a.conf"
 	stop a
@@ -720,7 +723,7 @@ test_reload() {
 	pings a 10.9.0.3
 }
 
-# said NS TEXT: how often its agent did
+# said NS TEXT: number of lines of its agent with the text
 said() {
 	grep -c "$2" "$DIR/$1.says"
 }
@@ -735,12 +738,7 @@ test_wrong_preshared_key() {
 		chmod 600 "$DIR/$end.psk"
 		echo "PresharedKeyFile = $end.psk" >>"$DIR/$end.conf"
 	done
-	python3 -c '
-import socket, sys
-with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
-    s.bind(sys.argv[1])
-    while True:
-        print(s.recv(1000).decode(), flush=True)' "$DIR/notify" >"$DIR/notified" &
+	./traffic.py notifications "$DIR/notify" >"$DIR/notified" &
 	listener=$!
 	await test -e "$DIR/notify"
 	NOTIFY_SOCKET=$DIR/notify agent a

@@ -15,8 +15,8 @@ PREFIXES=100000
 
 # status | part of the message, or = for no output | command
 #
-# Those with status 0 may change the state, all others must not. Secrets are in
-# the files sN; zero, short, long and noise are none.
+# Only commands with status 0 may change the state. Secrets are in the files sN; zero, short,
+# long and noise are not secrets.
 table() {
 	cat <<-'END'
 	# The setting
@@ -218,7 +218,7 @@ table() {
 	2|rx-secret was installed before|omertactl key add o0 peer 1 local-id 5 remote-id 6 rx-key-file s1 tx-key-file s6
 	2|tx-secret was installed before|omertactl key add o0 peer 1 local-id 5 remote-id 6 rx-key-file s5 tx-key-file s2
 	2|rx-secret was installed before|omertactl key add o0 peer 2 local-id 5 remote-id 6 rx-key-file s1 tx-key-file s6
-	# What was refused left no trace in the memory of secrets.
+	# Rejected keys left no trace in the memory of secrets.
 	0||omertactl key add o0 peer 1 local-id 5 remote-id 6 rx-key-file s5 tx-key-file s6
 	# The other end's files: both would count from 0 under one secret.
 	2|rx-secret is a tx-secret of this machine|omertactl key add o0 peer 2 local-id 6 remote-id 5 rx-key-file s6 tx-key-file s3
@@ -289,7 +289,7 @@ table() {
 	elif grep -qw avx512ifma /proc/cpuinfo; then
 		echo 'SKIP|the CPU has all engines|omertactl link set o0 engine mb-avx512ifma'
 	else
-		echo '2|not for this CPU|omertactl link set o0 fwmark 5 engine mb-avx512ifma'
+		echo '2|does not support that engine|omertactl link set o0 fwmark 5 engine mb-avx512ifma'
 	fi
 }
 
@@ -353,7 +353,7 @@ make_files() {
 	umask 022
 	write_fill
 	chmod 755 .
-	# Where nobody may run it.
+	# The user nobody may not run it where it is.
 	cp "$HERE/nl.py" .
 }
 
@@ -387,8 +387,7 @@ write_fill() {
 take_port() {
 	local end=$((SECONDS + WAIT))
 
-	python3 -c 'import signal, socket
-s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.bind(("::", 51999)); signal.pause()' &
+	"$HERE/traffic.py" hold-port :: 51999 &
 	holder=$!
 	until ss -Hlun 'sport = :51999' | grep -q .; do
 		((SECONDS < end)) || return 1

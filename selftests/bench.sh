@@ -14,7 +14,7 @@ cleanup() {
 	:
 }
 
-# bench JQ-CONDITION ARGUMENT...: whether it holds for what is measured
+# bench JQ-CONDITION ARGUMENT...: succeeds if the condition holds for the results
 bench() {
 	omertactl -j bench "${@:2}" runs 2 time 1 >"$DIR/json" 2>"$DIR/errors"
 	cat "$DIR/json" "$DIR/errors"
@@ -30,7 +30,7 @@ test_chunks() {
 	bench 'map(.direction) == ["seal", "open"]' chunks engine lib bytes 1
 }
 
-# Twice as much takes longer: what is counted is done.
+# Twice as much work takes longer: all of it is done.
 test_in_proportion() {
 	local bytes
 
@@ -54,7 +54,7 @@ test_dispatch() {
 		grep 'this kernel has no padata' "$DIR/errors"
 }
 
-# Where there is but one CPU there is nobody to hand work to.
+# With one CPU there is no other to hand work to.
 test_split() {
 	(($(nproc) > 1)) || { echo "SKIP one CPU"; exit 4; }
 	bench "$positive" split bytes 4096
@@ -85,15 +85,15 @@ test_refused() {
 	refuses 'engine must be copy' chunks engine nonsense
 	refuses 'must be a number 1..67108864' chunks bytes 0
 	refuses 'must be a number 1..67108864' scaling bytes 67108865
-	refuses 'not so many CPUs online as workers' run strategy percpu workers "$many"
+	refuses 'fewer CPUs online than workers' run strategy percpu workers "$many"
 	refuses 'inline has one worker' run workers 2
 	refuses 'inline has one worker' run strategy inline schedule static
 	refuses 'must be a number 1..100000' run rounds 100001
-	refuses 'takes longer than 5 s' run rounds 100000 bytes 67108864
-	refuses 'takes longer than 5 s' run rounds 100000 bytes 67108864 strategy kthread
-	refuses 'takes longer than 5 s' run rounds 100000 chunk-size 1 strategy napi
+	refuses 'would take longer than 5 s' run rounds 100000 bytes 67108864
+	refuses 'would take longer than 5 s' run rounds 100000 bytes 67108864 strategy kthread
+	refuses 'would take longer than 5 s' run rounds 100000 chunk-size 1 strategy napi
 	refuses 'must be own, static, dynamic or guided' run schedule none
-	refuses 'are what is varied' chunks chunk-size 512
+	refuses 'varies chunk-size and direction' chunks chunk-size 512
 	refuses 'must be seal, open or both' dispatch direction up
 }
 
@@ -134,7 +134,7 @@ test_long_round() {
 
 	ns=$(least_ns)
 	for how in percpu napi; do
-		refuses 'takes longer than 5 s' run engine lib chunk-size 1 \
+		refuses 'would take longer than 5 s' run engine lib chunk-size 1 \
 			bytes "$((3000000000 * 100000 / ns))" strategy "$how" schedule dynamic
 	done
 }
@@ -145,7 +145,7 @@ on_cpu1() {
 		! grep 'another request is being measured' "$DIR/errors"; do :; done
 }
 
-# Who takes a CPU away waits for who measures on it, and not the other way round as well.
+# CPU hotplug waits for a measurement on that CPU, and a measurement never waits for hotplug.
 test_cpu_hotplug() {
 	local cpu=/sys/devices/system/cpu/cpu1/online strategy pid
 
@@ -163,12 +163,12 @@ test_cpu_hotplug() {
 	done
 }
 
-# loaded: whether the module is
+# loaded: succeeds if the module is loaded
 loaded() {
 	grep -q '^omerta_bench ' /proc/modules
 }
 
-# A look-up of the family loads nothing, for root as for nobody.
+# Resolving the family loads no module, neither for root nor for the user nobody.
 test_not_loaded() {
 	modprobe -r omerta_bench
 	refused setpriv --reuid 65534 --regid 65534 --clear-groups omertactl bench run

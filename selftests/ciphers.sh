@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# The engine in user space, with each instruction set that this CPU has: whether its
-# time depends on secrets, and what it makes of a fuzzer's lists; then what the tool
-# makes of a fuzzer's handshakes and configuration files. Prints KTAP.
+# Tests the engine in user space, with each instruction set of this CPU: its time must not depend
+# on secrets, and it must survive a fuzzer's lists. Then the tool must survive a fuzzer's
+# handshakes and configuration files. Prints KTAP.
 # shellcheck disable=SC2317 # the checks are called by name
 set -uo pipefail
 . "$(dirname "$0")/vm/lib.sh"

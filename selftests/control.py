@@ -34,7 +34,7 @@ class Control(nl.Omerta):
         self.dev = "ifname=str:" + dev
         self.early = []
         self.local_id = None
-        # What does not fit is a matter of counters.
+        # Counters, not errors, report datagrams that do not fit.
         self.sock.setsockopt(nl.SOL_NETLINK, 5, 1)
 
     def receive(self):

@@ -65,30 +65,16 @@ keyed_bound() {
 # strangers NS COUNT SIZE [SOURCE]: datagrams to a, each from another address of the
 # netns in 10.77.0.0/16, or all from the address SOURCE.
 strangers() {
-	on "$1" python3 -c 'import socket, sys
-count, size, *source = sys.argv[1:]
-data = b"OMR\x20" + bytes(int(size) - 4)
-for i in range(int(count)):
-    if not i or not source:
-        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        s.bind((source[0] if source else f"10.77.{i % 40000 >> 8}.{i & 255}", 7777))
-    s.sendto(data, ("192.0.2.1", 51900))' "${@:2}"
+	on "$1" ./traffic.py strangers "${@:2}"
 }
 
 # forge NS SOURCE PORT SIZE: initiations to a, that long, as if they came from there, until
 # it is killed
 forge() {
-	on "$1" python3 -c 'import socket, struct, sys
-source, port, size = sys.argv[1], *map(int, sys.argv[2:])
-data = b"OMR\x20".ljust(size, b"\0")
-packet = struct.pack("!BBHIBBH4s4sHHHH", 0x45, 0, 0, 0, 64, 17, 0, socket.inet_aton(source),
-                     socket.inet_aton("192.0.2.1"), port, 51900, 8 + size, 0) + data
-s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
-while True:
-    s.sendto(packet, ("192.0.2.1", 0))' "${@:2}"
+	on "$1" ./traffic.py forge "${@:2}"
 }
 
-# What control.py has of @1 that were sent to a, and what a's counters say of the others
+# all_there SENT COUNTED...: control.py has received the rest of them
 all_there() {
 	local sum=$2 counter
 
@@ -123,7 +109,7 @@ test_round_trip() {
 	no_drops b
 }
 
-# What came to one of several addresses is answered from there.
+# A datagram to one of several addresses is answered from that address.
 test_local_address() {
 	both_bound
 	on a ip addr add 192.0.2.11/24 dev to_b
@@ -139,14 +125,10 @@ test_local_address() {
 
 # wrong_sum NS ADDRESS: a datagram of 1000 bytes to its port, with a wrong checksum
 wrong_sum() {
-	on "$1" python3 -c 'import socket, struct, sys
-family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
-s = socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_UDP)
-data = b"OMR\x20" + bytes(996)
-s.sendto(struct.pack("!4H", 51900, 51900, 8 + len(data), 1) + data, (sys.argv[1], 0))' "$2"
+	on "$1" ./traffic.py wrong-checksum "$2"
 }
 
-# What was damaged on its way does not come from where it says.
+# A datagram with a wrong checksum may have a wrong source.
 test_checksums() {
 	both_bound
 	wrong_sum b 192.0.2.1
@@ -161,7 +143,7 @@ test_checksums() {
 	is 2 dev_stat a rx-drop-checksum
 }
 
-# Who asks for datagrams gets them, and nobody else.
+# Only the socket that asks for datagrams receives them.
 test_nobody() {
 	make_both
 	control b
@@ -208,7 +190,7 @@ test_moved_away() {
 	on a ip link set omr0 up
 	is ok tell b send 192.0.2.1 51900 "${MAGIC}20"
 	is "192.0.2.2 51900 192.0.2.1 to_b 2 ${MAGIC}20" tell a recv 1
-	# Nor does it keep others out who are where the device is.
+	# Nor does it keep out sockets in the device's new namespace.
 	on a ip link set omr0 netns omt-c
 	on c ip link set omr0 up
 	control c
@@ -221,7 +203,7 @@ test_moved_away() {
 test_refusals() {
 	both_bound
 	control other a
-	[[ $(tell other bind) == 'EBUSY another socket takes '* ]]
+	[[ $(tell other bind) == 'EBUSY another socket is bound '* ]]
 	[[ $(tell other unbind) == ENOTCONN* ]]
 	[[ $(tell other send 192.0.2.2 51900 "${MAGIC}20") == 'ENOTCONN only the socket '* ]]
 	# Data is the kernel's.
@@ -269,7 +251,7 @@ test_source_limit() {
 	is 0 dev_stat a rx-drop-control-full
 }
 
-# However many strangers send, wherever they seem to be, answers come through.
+# Answers arrive during a flood of strangers' datagrams from any source.
 test_flood() {
 	local flood
 
@@ -329,7 +311,7 @@ test_admission() {
 	# The id goes with an initiation.
 	is ok tell a id 8
 	[[ $(tell a send 192.0.2.2 51900 92x21) == 'EINVAL local-id goes with '* ]]
-	# Another key on the same socket; the one before is nobody's then.
+	# Another key on the same socket replaces the previous one.
 	other=$(omertactl genkey | omertactl pubkey)
 	is ok tell a bind "$other" all
 	on b ./handshake.py once 192.0.2.1 51900 "$KEY"
@@ -338,7 +320,7 @@ test_admission() {
 	await is 1 tell a drain
 	is ok tell b send 192.0.2.1 51900 40x24
 	is '192.0.2.2 51900 192.0.2.1 to_b 2 40x24' tell a recv 1
-	[[ $(tell a bind) == 'EALREADY this socket takes '* ]]
+	[[ $(tell a bind) == 'EALREADY this socket is bound '* ]]
 	all_there 38 11
 }
 
@@ -348,7 +330,7 @@ install() {
 		rx-secret=random:32 tx-secret=random:32 "${@:2}"
 }
 
-# Another public key is another host's: what was agreed on as the first one ends.
+# Another public key means another host: keys of the previous one end.
 test_identity() {
 	keyed_bound
 	install 7 handshake=hex:
@@ -368,8 +350,8 @@ test_identity() {
 	is retired key_state a b
 }
 
-# cookies ADDR [SOURCE...]: a reader that is behind has cookies sent. An initiation under one
-# comes through, once, within the limit of its source. The sources share a limit.
+# cookies ADDR [SOURCE...]: if the reader has a backlog, cookies are sent. An initiation with a
+# cookie is delivered once, within the limit of its source. The sources share a limit.
 cookies() {
 	local n more=$(($# > 2 ? $# - 2 : 0))
 
@@ -410,7 +392,7 @@ test_peers_limit() {
 	keyed_bound
 	on a omertactl peer set omr0 peer b endpoint 192.0.2.2:7777
 	n=$(on b ./handshake.py own 192.0.2.1 51900 "$KEY" 7777)
-	# The worker takes them in their order, and is through.
+	# The worker processes them in order, and has finished.
 	await is 3 dev_stat a rx-drop-control-cookie
 	is 3 tell a drain 7777
 	more_than 150 dev_stat a rx-drop-control-limit
@@ -439,7 +421,7 @@ test_shares() {
 	less_than $((eighth * 5 + 8)) echo "$got"
 }
 
-# Who does not read loses datagrams, strangers' first; nothing waits for him.
+# A socket that is not read loses datagrams, strangers' first; nothing waits for it.
 test_slow_reader() {
 	local before
 
@@ -461,8 +443,8 @@ test_slow_reader() {
 	is '10.77.0.1 7777 192.0.2.1 to_b 0 1000x20' tell a recv 1
 }
 
-# filled SHARE: how many datagrams a's reader is left when more came than fit its share,
-# from the peer's place
+# filled SHARE: number of datagrams in the buffer of a's reader after more than its share of them
+# arrived from the peer's endpoint
 filled() {
 	local before i
 
@@ -503,7 +485,7 @@ test_moves() {
 	await grep -q "^peer-endpoint omr0 2 192.0.2.2 51910$" "$DIR/events"
 	n=$(grep -c '^peer-endpoint' "$DIR/events")
 	((n <= SECONDS - start + 2))
-	# Whoever sets it knows.
+	# No notification: the administrator has set it.
 	on a omertactl peer set omr0 peer b endpoint 192.0.2.2:51999
 	on b omertactl link set omr0 listen-port 51999
 	pings a 10.9.0.2
@@ -530,7 +512,7 @@ peer_silent() {
 	member "$(on "$1" omertactl -j peer show omr0 peer "${NUM[$2]}")" silent
 }
 
-# both_listen: whether both monitors have joined, at the expense of a device
+# both_listen: succeeds if both monitors have joined; creates and deletes a device
 both_listen() {
 	on a omertactl link add omr0
 	on a omertactl link del omr0

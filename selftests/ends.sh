@@ -75,11 +75,11 @@ created() {
 	dmesg | grep -cE ": $1( [0-9a-fx]+)? $2\$"
 }
 
-# What was made is freed, however it goes.
+# All objects are freed, in whichever order they end.
 test_balance() {
 	local what
 
-	# What earlier tests left may still be on its way out.
+	# Objects of earlier tests may still be waiting to be freed.
 	timeout "$WAIT" modprobe -r omerta
 	modprobe omerta
 	dmesg -C
@@ -109,8 +109,8 @@ test_balance() {
 	done
 }
 
-# pools: how many the kernel lists as the loopback device's, as it does ours, and KiB in them.
-# A destroyed pool stays until the kernel has freed its last packet, and does not count.
+# pools: number of page pools of the loopback device, under which the kernel lists ours, and KiB in
+# them. A destroyed pool stays until the kernel has freed its last packet, and is not counted.
 pools() {
 	python3 -c '
 import sys, nl
@@ -162,22 +162,17 @@ test_memory_returns() {
 
 # reject NS FROM TO: packets that are forwarded to where no peer is
 reject() {
-	bg "$1" python3 -c 'import socket, struct, sys
-addrs = b"".join(map(socket.inet_aton, sys.argv[1:3]))
-packet = struct.pack("!BBHHHBBH", 0x45, 0, 28, 0, 0, 64, 17, 0) + addrs + bytes(8)
-s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
-for _ in range(2000):
-    s.sendto(packet, (sys.argv[2], 0))' "${@:2}"
+	bg "$1" ./traffic.py rejected "${@:2}"
 }
 
-# What a device says of packets to who sent them goes out by the other, and from there
-# comes as much: neither waits for the other's queue under the lock of its own.
+# ICMP errors for rejected packets of each of two devices leave through the other one: neither
+# waits for the other's queue with its own lock held.
 test_rejects_across() {
 	local i pids=()
 
 	make_ns a
 	on a sysctl -q net.ipv4.icmp_ratelimit=0
-	# Of all namespaces, or of each; a refill is not more than the burst
+	# Limits of all namespaces, or of each; a refill is not more than the burst
 	sysctl -q net.ipv4.icmp_msgs_per_sec=1000000 net.ipv4.icmp_msgs_burst=1000000
 	on a sysctl -eq net.ipv4.icmp_msgs_per_sec=1000000 net.ipv4.icmp_msgs_burst=1000000
 	for i in 1 2; do

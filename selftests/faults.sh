@@ -32,7 +32,7 @@ faults() {
 	[[ $before != "$after" ]]
 }
 
-# What there is, and that nl.py saw no effect of a failure, is all that counts.
+# state: the objects; nl.py also checks that a failed request has no effect
 state() {
 	on a omertactl dump | cut -f 1-4 | sort
 }
@@ -100,7 +100,7 @@ test_control() {
 	is null on a sh -c "omertactl -j link show omr0 | jq '.[0].\"control-bound\"'"
 }
 
-# unreliable PERCENT: of what may not wait for memory
+# unreliable PERCENT: share of the allocations that fail, of those that may not sleep
 unreliable() {
 	local dir
 

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Floods from the network: how long new keys take beside them, and what is lost, with
-# in-kernel WireGuard under the same. Needs root, flood (from flood.c), and in practice a
-# guest.
+# Floods from the network: measures the time to new keys and the losses during a flood, of omerta
+# and of in-kernel WireGuard. Needs root, flood (from flood.c), and in practice a guest.
 #
 #     netns a, initiator           netns b, responder
 #     192.0.2.1 ----------------------- 192.0.2.2
@@ -17,7 +16,7 @@
 #   FORM	short: few floods, without WireGuard; normal: two rates, WireGuard as the
 #		responder; all: all rates, WireGuard everywhere; debug: as short, at a rate
 #		that leaves an emulated machine with a debug kernel time for other work
-#   SEED	of what is random in the floods
+#   SEED	seed of the floods
 # shellcheck disable=SC2317 # the tests are called by name
 set -u
 cd "$(dirname "$0")" || exit 1
@@ -32,7 +31,7 @@ MEDIAN_MAX=1000 LONGEST_MAX=11000 BEHIND_WIREGUARD=200
 MOST=20000
 # New keys beside each flood
 KEYS=5
-# Of test_many_peers
+# Peers of test_many_peers
 PEERS=10000
 export SEED=${SEED:-$SRANDOM}
 case ${FORM:=normal} in
@@ -59,7 +58,7 @@ make_attacker() {
 		on "${host%:*}" ip link set to_m up
 		on m ip link set "to_${host%:*}" up
 		on m ip route add "$(outer4 m "${host%:*}")/32" via "203.0.113.${host#*:}"
-		# Replies to sources that are nobody's come to an end there.
+		# Replies to random sources are dropped there.
 		on "${host%:*}" ip route add 10.0.0.0/8 via "203.0.113.$((${host#*:} + 1))"
 		on "${host%:*}" sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.to_m.rp_filter=0
 	done
@@ -128,7 +127,7 @@ flood() {
 	done
 }
 
-# log_lines: of the kernel about the module, and of both agents
+# log_lines: number of lines about the module in the kernel's log, and of both agents
 log_lines() {
 	echo $(($(own_lines) + $(cat "$DIR"/{a,b}.says | wc -l)))
 }
@@ -161,7 +160,7 @@ new_keys() {
 	fi
 }
 
-# wireguard_keys HOST [PORT]: likewise for one that begins, and that moves from the port on
+# wireguard_keys HOST [PORT]: the same for WireGuard as the initiator, which moves to PORT and on
 wireguard_keys() {
 	local there
 
@@ -268,7 +267,7 @@ test_macs() {
 	counted macs control-invalid
 }
 
-# Anyone who knows the public key can make these.
+# The attacker needs the public key only.
 test_mac1() {
 	scene
 	payloads mac1
@@ -338,7 +337,7 @@ test_replay() {
 	counted replay
 }
 
-# captured PROTOCOL HOST: whether an initiation to it was
+# captured PROTOCOL HOST: succeeds if an initiation to it was captured
 captured() {
 	(($(stat -c %s "$DIR/pcap-$1-$2") > 24))
 }

@@ -102,7 +102,7 @@ entries_kb() {
 	echo $(($1 * $(<"/sys/kernel/slab/omerta_fingerprint/slab_size") / 1024))
 }
 
-# Requests of any kind reach no more than who sends them may change.
+# Requests affect only objects that their sender may change.
 test_netlink() {
 	local before lines i ifindex
 

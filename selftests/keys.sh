@@ -53,35 +53,17 @@ has_sent() {
 }
 
 # numbered_udp NS ADDRESS COUNT [PEER DROPPED]: datagrams that carry their numbers. An
-# unconnected socket does not fail for what ICMP says of earlier ones. Once the stage
-# has dropped so many, and from the same process so that none waits too long on a slow
-# machine, the PEER's key GEN is activated.
+# unconnected socket does not fail because of ICMP errors for earlier ones. Once DROPPED of them
+# are dropped, the PEER's key GEN is activated, by the same process so that no packet waits too long
+# on a slow machine.
 numbered_udp() {
-	on "$1" python3 -c 'import nl, socket, sys
-address, count, dropped, *key = sys.argv[1:]
-omerta = nl.Omerta()
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for i in range(int(count)):
-    s.sendto(b"%d" % i, (address, 7777))
-with open("/sys/class/net/omr0/statistics/tx_dropped", encoding="ascii") as file:
-    while int(file.read()) < int(dropped):
-        file.seek(0)
-if key:
-    err, text = omerta.run("key-activate", "ifname=str:omr0", *key)
-    sys.exit(text if err else 0)' "$2" "$3" "${5:-0}" \
+	on "$1" ./traffic.py send-then-activate "$2" "$3" "${5:-0}" \
 		${4:+"peer-id=u32:${NUM[$4]}" "local-id=u32:$((NUM[$1] * 4096 + NUM[$4] * 256 + GEN))"}
 }
 
 # take_numbers NS COUNT FILE: in the background
 take_numbers() {
-	bg "$1" python3 -c 'import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-s.bind(("0.0.0.0", 7777))
-count, wait = map(int, sys.argv[1:])
-s.settimeout(wait)
-for _ in range(count):
-    print(int(s.recv(64)))' "$2" "$WAIT" >"$3"
+	bg "$1" ./traffic.py receive-decimal "$2" "$WAIT" >"$3"
 	await udp_bound "$1" 7777
 }
 
@@ -96,8 +78,8 @@ half_made() {
 	on b ip link set omr0 up
 }
 
-# As many wait as the stage takes, in order; for the others there is no room.
-test_full_stage() {
+# 128 packets wait, in order; further ones are dropped.
+test_full_queue() {
 	local numbers
 
 	half_made
@@ -117,7 +99,7 @@ test_full_stage() {
 
 # Packets are dropped after 12 s without a key, the sender is told, and the next packet
 # asks again.
-test_stage_ends() {
+test_waiting_ends() {
 	local ping
 
 	half_made
@@ -149,8 +131,8 @@ wait_for_key() {
 	is 0 dev_stat a tx-drop-no-key
 }
 
-# hogs_pin LESS NUMBER COMMAND...: hogs pin less than so many KiB, keep nobody else's
-# packets from waiting, and give all back.
+# hogs_pin LESS NUMBER COMMAND...: hogs pin less than LESS KiB, do not keep packets of others from
+# waiting, and free all.
 hogs_pin() {
 	local before
 
@@ -166,12 +148,12 @@ hogs_pin() {
 }
 
 # Packets that wait pin no more than a tenant's share, whatever the number of its devices.
-test_tenants_stage() {
+test_tenants_waiting() {
 	hogs_pin 25000 1 unshare -Urn
 }
 
 # Likewise for several user namespaces of one user.
-test_owners_stage() {
+test_owners_waiting() {
 	hogs_pin 50000 5 setpriv --reuid 65534 --regid 65534 --clear-groups unshare -Urn
 }
 
@@ -206,7 +188,7 @@ key_json() {
 		"$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))"
 }
 
-# key_counter HERE THERE COUNTER: of key GEN
+# key_counter HERE THERE COUNTER: the counter of key GEN
 key_counter() {
 	member "$(key_json "$1" "$2")" "$3"
 }
@@ -250,8 +232,7 @@ test_byte_limit() {
 	is retired key_state a b
 }
 
-# dies HERE THERE FROM TO: whether key GEN is seen dead not before FROM ms, and not alive
-# after TO
+# dies HERE THERE FROM TO: key GEN becomes dead after FROM ms and before TO
 dies() {
 	local key age
 
@@ -303,13 +284,13 @@ test_confirmation() {
 	is 11 peer_stat a b tx-records
 }
 
-# Whoever gets data and has nothing to say sends one empty record after 10 s.
+# A receiver that has nothing to send sends one empty record after 10 s.
 test_silent_receiver() {
 	local before others
 
 	make_both
 	on b iptables -A OUTPUT -o omr0 -j DROP
-	# By empty records, to which nobody owes an answer
+	# The records that confirm the keys are empty and need no answer.
 	await is true key_counter a b confirmed
 	await is true key_counter b a confirmed
 	await agree a b records
@@ -343,12 +324,12 @@ test_once_only_in_time() {
 	on a omertactl peer del omr0 peer b
 	make_peer a b
 	refused install_key a b
-	# What handshakes, devices and user namespaces give back changes nothing.
+	# Keys freed by handshakes, devices and user namespaces are forgotten.
 	on a omertactl link add omr1
 	on a omertactl peer add omr1 id 1
 	is '1000 ' on a ./hostile_local.py keys omr1 1000 handshake
 	on a omertactl link del omr1
-	# A user with whom no other test fills the memory
+	# No other test fills the memory of this user.
 	is '200 ' tenants 2 100 setpriv --reuid 65532 --regid 65532 --clear-groups \
 		--inh-caps=-all
 	refused install_key a b 2>"$DIR/err"
@@ -373,7 +354,7 @@ test_used_secrets() {
 	on a omertactl link del omr0
 	make_dev a
 	is $((before + 1)) used_secrets a
-	# One of a handshake whose time is over can be installed again.
+	# An expired key of a handshake can be installed again.
 	make_peer a b
 	for _ in 1 2; do
 		on a ./nl.py key-new ifname=str:omr0 peer-id=u32:2 local-id=u32:1 remote-id=u32:1 \
@@ -394,14 +375,14 @@ used_in_living() {
 	member "$(nsenter -t "$living" -U -n omertactl -j link show t0)" used-secrets
 }
 
-# tenants COUNT KEYS [COMMAND...]: how many keys by hand are accepted in all, and the last
-# refusal, in COUNT user namespaces, one after the other
+# tenants COUNT KEYS [COMMAND...]: number of keys that are accepted in COUNT user namespaces, one
+# after the other, and the last error
 tenants() {
 	on b "${@:3}" ./hostile_local.py tenants "$1" "$2"
 }
 
 # Bounds of remembered secrets: one for each user namespace; one for all that a user made;
-# one for those of root that ended. Reaching a bound affects nobody else.
+# one for those of root that ended. Reaching a bound does not affect others.
 test_bounds_of_secrets() {
 	local full='EDQUOT memory of used keys is full' living
 	local nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
@@ -485,7 +466,7 @@ test_once_only() {
 	pings a 10.9.0.2
 }
 
-# A peer with another public key is somebody else, whose the keys are not.
+# A peer with another public key is another host: its keys end.
 test_other_peer() {
 	local i key
 
@@ -493,7 +474,7 @@ test_other_peer() {
 	watch_events a
 	for i in 1 2; do
 		key=$(omertactl genkey | omertactl pubkey)
-		# The first says who it is, the second nothing new.
+		# The first request identifies the peer, the second changes nothing.
 		on a omertactl peer set omr0 peer b public-key "$key"
 		on a omertactl peer set omr0 peer b public-key "$key" keepalive 0
 		[[ $i == 2 ]] || is active key_state a b
@@ -506,7 +487,7 @@ test_other_peer() {
 	install_key b a activate on-first-record
 	install_key a b activate now
 	pings a 10.9.0.2
-	# Or nobody
+	# Or without a public key
 	on a omertactl peer set omr0 peer b public-key none
 	is dead key_state a b
 }
@@ -517,8 +498,8 @@ test_hibernation() {
 	make_both
 	pings a 10.9.0.2
 	watch_events a
-	# Who takes a snapshot from user space has everything told when he opens this;
-	# that the kernel takes one itself has cost guests their virtio ports (Linux 7.3).
+	# Opening this announces a snapshot from user space. One that the kernel takes itself has
+	# broken the virtio ports of guests (Linux 7.3).
 	: </dev/snapshot
 	is dead key_state a b
 	is dead key_state b a
@@ -533,8 +514,8 @@ test_hibernation() {
 }
 
 TESTS=(
-	test_key_change test_late_key test_no_key test_full_stage test_stage_ends
-	test_tenants_stage test_owners_stage
+	test_key_change test_late_key test_no_key test_full_queue test_waiting_ends
+	test_tenants_waiting test_owners_waiting
 	test_record_limits test_byte_limit test_time_limits test_once_only
 	test_once_only_in_time test_used_secrets test_bounds_of_secrets
 	test_confirmation test_keepalive test_silent_receiver test_hibernation

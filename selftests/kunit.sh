@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# kunit.sh SUITE...: what KUnit found, as one KTAP stream.
+# kunit.sh SUITE...: prints the results of KUnit as one KTAP stream.
 set -u
 
 cd /sys/kernel/debug/kunit || exit 1

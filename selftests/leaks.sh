@@ -9,7 +9,7 @@ FILE=/sys/kernel/debug/kmemleak
 echo 'KTAP version 1'
 [[ -w $FILE ]] || { echo '1..0 # SKIP the kernel has no kmemleak'; exit 4; }
 echo '1..1'
-# What is still loaded may refer to what it has lost.
+# A loaded module may still refer to memory that it has leaked.
 if ! timeout 60 modprobe -r omerta_test omerta; then
 	echo "not ok 1 - no leak"
 	exit 1

@@ -41,12 +41,12 @@ stop() {
 	wait "${AGENT[$1]}"
 }
 
-# cpu_ms NS: what its agent has used
+# cpu_ms NS: CPU time of its agent
 cpu_ms() {
 	awk '{ print ($14 + $15) * 10 }' "/proc/${AGENT[$1]}/stat"
 }
 
-# memory_kb NS: what its agent has
+# memory_kb NS: resident memory of its agent
 memory_kb() {
 	awk '/^VmRSS:/ { print $2 }' "/proc/${AGENT[$1]}/status"
 }
@@ -89,13 +89,13 @@ describe() {
 	done
 }
 
-# keys NS STATE: how many
+# keys NS STATE: number of keys in that state
 keys() {
 	on "$1" omertactl dump "$DEV" |
 		awk -F '\t' -v "s=$2" '$1 == "key" && $6 == s { n++ } END { print n + 0 }'
 }
 
-# key NS FIELD: of the active key
+# key NS FIELD: field of the active key
 key() {
 	local active
 
@@ -103,7 +103,7 @@ key() {
 	member "$active" "$2"
 }
 
-# another_key NS OLD: whether the active key is not the key OLD
+# another_key NS OLD: succeeds if the active key is not OLD
 another_key() {
 	[[ $(key "$1" local-id) != "$2" ]]
 }
@@ -117,7 +117,7 @@ rekey() {
 	await another_key "$1" "$old"
 }
 
-# agree_on_key: whether the two have the same key active
+# agree_on_key: succeeds if both have the same active key
 agree_on_key() {
 	[[ -n $(key a local-id) ]] && is "$(key a local-id) $(key a remote-id)" echo "$(key b remote-id) $(key b local-id)"
 }

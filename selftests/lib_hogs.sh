@@ -4,9 +4,9 @@
 # shellcheck source=lib_netns.sh
 . ./lib_netns.sh
 
-# hogs NUMBER COMMAND...: so many user namespaces, each made by the command and with 20
-# devices whose peers have no keys. All send to their peers, and keep what they have;
-# "before" is the free memory until then.
+# hogs NUMBER COMMAND...: creates NUMBER user namespaces with the command, each with 20 devices
+# whose peers have no keys. All send to their peers and keep the packets; "before" is the free
+# memory before that.
 # shellcheck disable=SC2016 # expanded inside
 HOG='
 ip link set lo up
@@ -24,15 +24,7 @@ echo >"$DIR/ready.$1"
 until [[ -e $DIR/go ]]; do
 	sleep 0.05
 done
-python3 -c "import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.IPPROTO_UDP, 103, 1300) # UDP_SEGMENT
-for _ in range(16):
-    for i in range(60):
-        try:
-            s.sendto(bytes(44 * 1300), (f\"10.{i // 3}.0.{1 + i % 3}\", 9))
-        except OSError:
-            pass # of one before"
+./traffic.py send-super 16 $(for ((i = 0; i < 60; i++)); do echo "10.$((i / 3)).0.$((1 + i % 3))"; done)
 echo >"$DIR/sent.$1"
 while [[ -e $DIR/go ]]; do
 	sleep 0.05

@@ -65,7 +65,7 @@ meminfo() {
 	awk -v "name=$1:" '$1 == name { print $2 }' /proc/meminfo
 }
 
-# agents_ms: what all agents have used
+# agents_ms: CPU time of all agents
 agents_ms() {
 	local host sum=0
 

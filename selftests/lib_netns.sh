@@ -16,7 +16,7 @@
 
 WAIT=60
 declare -A NUM=([a]=1 [b]=2 [c]=3)
-# What make_end uses; a test may have its own.
+# Used by make_end; a test may set other values.
 DEV=omr0 PORT=51900 IN4=10.9.0. IN6=fd09:: OUTER=4 GEN=1
 
 on() {
@@ -74,8 +74,8 @@ make_veth() {
 	set_outer "$2" "$1"
 }
 
-# keep_order NS INTERFACE: what a veth brings is received by the CPU that sent it, so some
-# may overtake others; let one CPU receive it all.
+# keep_order NS INTERFACE: lets one CPU receive all packets of a veth. By default the sending CPU
+# receives them, so they may overtake each other.
 keep_order() {
 	on "$1" tee "/sys/class/net/$2/queues/rx-0/rps_cpus" <<<1
 }
@@ -173,7 +173,7 @@ peer_stat() {
 	member "$(on "$1" omertactl -j peer show "$DEV" peer "${NUM[$2]}")" "$3"
 }
 
-# key_state HERE THERE: of key GEN
+# key_state HERE THERE: the state of key GEN
 key_state() {
 	on "$1" omertactl dump "$DEV" | awk -F '\t' \
 		-v "id=$(printf '0x%x' "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))")" \
@@ -240,7 +240,7 @@ starve_napi() {
 	starve 1
 }
 
-# bound NS: whether there is who gets control datagrams
+# bound NS: succeeds if a socket is bound for control datagrams
 bound() {
 	is true member "$(on "$1" omertactl -j link show "$DEV")" control-bound
 }
@@ -273,8 +273,8 @@ listening() {
 	on "$1" ss -Hltn "sport = :$2" | grep -q .
 }
 
-# tcp NS ADDRESS BYTES. iperf3 stops counting when the sender has written all,
-# much of which may be on its way then; copy() sees what arrives.
+# tcp NS ADDRESS BYTES. iperf3 stops counting when the sender has written everything, when much of
+# it may be in flight; copy() compares the bytes that arrive.
 tcp() {
 	on "$1" timeout "$WAIT" iperf3 -c "$2" -n "$3" -J >"$DIR/iperf3" || {
 		cat "$DIR/iperf3"

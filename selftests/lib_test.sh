@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
-# For test scripts: runs functions as tests and prints KTAP. Who sources it has
-# WAIT, the time-out in seconds, and cleanup(), called after each test.
+# For test scripts: runs functions as tests and prints KTAP. Scripts that source it define WAIT,
+# the time-out in seconds, and cleanup(), which is called after each test.
 
 # await COMMAND...: polls, since there is nothing to wait on.
 await() {
@@ -14,7 +14,7 @@ await() {
 	done
 }
 
-# is WANTED COMMAND...: whether it prints that.
+# is WANTED COMMAND...: succeeds if the command prints WANTED.
 is() {
 	local got
 
@@ -53,7 +53,7 @@ object() {
 	[[ $1 =~ \{[^{}]*\"$2\":\"?$3\"?(,[^{}]*)?\} ]] && echo "${BASH_REMATCH[0]}"
 }
 
-# refused COMMAND...: whether it fails.
+# refused COMMAND...: succeeds if the command fails.
 refused() {
 	! "$@"
 }

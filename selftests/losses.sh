@@ -9,19 +9,6 @@ cd "$(dirname "$0")" || exit 1
 # shellcheck source=lib_netns.sh
 . ./lib_netns.sh
 
-# Sends "sent" datagrams that are no records in each turn, until it is told to end.
-SENDER='
-import signal, socket, sys
-ports, ended = [int(port) for port in sys.argv[2:]], []
-signal.signal(signal.SIGTERM, lambda *_: ended.append(1))
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-n = 0
-while not ended:
-    for port in ports:
-        s.sendto(bytes(400), (sys.argv[1], port))
-        n += 1
-print(n)'
-
 # drops NS: all that its device received in vain, and what found no socket
 drops() {
 	local sum name stats
@@ -41,10 +28,7 @@ statistic() {
 
 # send_some: 500 datagrams that are no records, to b
 send_some() {
-	on a taskset 1 python3 -c 'import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for _ in range(500):
-    s.sendto(bytes(400), ("192.0.2.2", 51900))'
+	on a taskset 1 ./traffic.py send 192.0.2.2 51900 500 400
 }
 
 # Also super-packets, which the kernel counts as one.
@@ -53,17 +37,7 @@ test_full_socket() {
 
 	make_both
 	starve_napi b
-	sent=$(on a taskset 1 python3 -c 'import socket
-s, n = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0
-for _ in range(200):
-    s.setsockopt(socket.IPPROTO_UDP, 103, 1000) # UDP_SEGMENT
-    n += 44
-    s.sendto(bytes(44000), ("192.0.2.2", 51900))
-    s.setsockopt(socket.IPPROTO_UDP, 103, 0)
-    for _ in range(10):
-        n += 1
-        s.sendto(bytes(1000), ("192.0.2.2", 51900))
-print(n)')
+	sent=$(on a taskset 1 ./traffic.py send-mixed 192.0.2.2 51900)
 	kill -9 "$SPINNER"
 	await is "$sent" drops b
 	more_than 1000 dev_stat b rx-drop-socket
@@ -74,7 +48,7 @@ print(n)')
 
 # begin_sender PORT...: from a to b; end_sender waits until all is counted.
 begin_sender() {
-	bg a python3 -c "$SENDER" 192.0.2.2 "$@" >"$DIR/sent"
+	bg a ./traffic.py send-until-killed 192.0.2.2 "$@" >"$DIR/sent"
 	FLOOD=$!
 	await more_than 0 dev_stat b rx-drop-type
 }
@@ -144,14 +118,7 @@ test_drop_monitor() {
 	echo >"$trace/trace"
 	pings a 10.9.0.2
 	is 0 dropped
-	on a python3 -c 'import socket, sys
-sys.path[:0] = ["vectors"]
-import omerta_record as rec
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for i in range(5):
-    s.sendto(b"no record", ("192.0.2.2", 51900))
-    s.sendto(rec.seal(bytes(32), int(sys.argv[1]), 1000 + i, bytes(100)), ("192.0.2.2", 51900))
-' $((2 * 4096 + 1 * 256 + GEN))
+	on a ./traffic.py bad-records 192.0.2.2 $((2 * 4096 + 1 * 256 + GEN))
 	await is 5 dev_stat b rx-drop-type
 	await is 5 dev_stat b rx-drop-auth
 	await is 10 dropped
@@ -169,11 +136,7 @@ test_noqueue() {
 	make_both
 	on a tc qdisc replace dev omr0 root noqueue
 	on a tc qdisc replace dev to_b root tbf rate 8kbit burst 64k limit 32mb
-	on a python3 -c 'import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
-for _ in range(5000):
-    s.sendto(bytes(1300), ("10.9.0.2", 9))'
+	on a ./traffic.py send 10.9.0.2 9 5000 1300
 	more_than 100 dev_stat a tx-drop-queue
 	# shellcheck disable=SC2016 # expanded inside
 	is 5000 eval 'echo $(($(dev_stat a tx-packets) + $(dev_stat a tx-drop-queue)))'

@@ -104,23 +104,15 @@ numbered() {
 	local i part=120
 
 	for ((i = 0; i < $1; i += part)); do
-		on a taskset 1 python3 -c 'import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for i in range(*map(int, sys.argv[1:])):
-    s.sendto(i.to_bytes(4, "big") * (1, 300, 10, 15000)[i % 4], ("10.9.0.2", 7777))' \
-			"$i" $((i + part))
+		on a taskset 1 ./traffic.py send-numbers 10.9.0.2 \
+			"$i" $((i + part)) 1 300 10 15000
 		await is $((i + part)) dev_stat b rx-packets
 	done
 }
 
 # take_numbered NS COUNT FILE: in the background
 take_numbered() {
-	bg "$1" timeout "$WAIT" python3 -c 'import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
-s.bind(("0.0.0.0", 7777))
-for _ in range(int(sys.argv[1])):
-    print(int.from_bytes(s.recv(1 << 16)[:4], "big"))' "$2" >"$3"
+	bg "$1" timeout "$WAIT" ./traffic.py receive-numbers "$2" >"$3"
 	await udp_bound "$1" 7777
 }
 
@@ -193,7 +185,7 @@ test_order_in() {
 	no_drops b
 }
 
-# helped: how often CPUs have begun to help others, since trace_help()
+# helped: number of times that CPUs have started to help others since trace_help()
 helped() {
 	grep -c 'function worker_work \[omerta\]' "$TRACING/trace" || true
 }
@@ -208,9 +200,9 @@ trace_help() {
 	echo >"$TRACING/trace"
 }
 
-# shared DEVICE SENDER-POLICY RECEIVER-POLICY: CPUs share bursts that wait together,
-# before a device that lets some through at a time, though each is too short to be
-# split: what differs in its ECN mark goes apart.
+# shared DEVICE SENDER-POLICY RECEIVER-POLICY: CPUs share bursts that wait together in front of a
+# device that sends some at a time, even if each is too short to be split. Packets with different
+# ECN fields are in different bursts.
 shared() {
 	local dump numbers
 
@@ -229,13 +221,7 @@ shared() {
 	take_numbered b 600 "$DIR/numbers"
 	numbers=$!
 	trace_help
-	on a python3 -c 'import socket
-s = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
-s[1].setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 2)
-for n in s:
-    n.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
-for i in range(600):
-    s[i % 2].sendto(i.to_bytes(4, "big") * 300, ("10.9.0.2", 7777))'
+	on a ./traffic.py send-numbers-marked 10.9.0.2 600
 	await is 600 dev_stat b rx-packets
 	echo 0 >"$TRACING/events/workqueue/workqueue_execute_start/enable"
 	wait "$dump"
@@ -341,7 +327,7 @@ test_roaming_v6() {
 	is 192.0.2.1:51900 peer_endpoint b a
 }
 
-# A record that was on its way does not undo an endpoint that was set; a later one does.
+# A record in flight does not move an endpoint back that was just set; a later record does.
 test_endpoint_held() {
 	make_both
 	pings a 10.9.0.2
@@ -356,7 +342,7 @@ test_endpoint_held() {
 	is 192.0.2.2:51900 peer_endpoint a b
 }
 
-# True if a datagram is on its way from b
+# waits_on_link: succeeds if a datagram from b waits in its link's qdisc
 waits_on_link() {
 	on b tc -s qdisc show dev to_a | grep -q 'backlog [1-9]'
 }
@@ -572,7 +558,7 @@ test_tunnel_in_tunnel() {
 	udp a 10.10.0.2
 }
 
-# A peer of the same device, whose datagrams another peer of it carries.
+# make_onion: adds a peer whose datagrams are carried by another peer of the same device.
 make_onion() {
 	local rx=$DIR/onion-ba tx=$DIR/onion-ab
 
@@ -660,8 +646,8 @@ test_mutual_tunnels() {
 	pings a 10.10.0.2
 }
 
-# seen FILTER COMMAND...: how tcpdump prints the first packet that matches in
-# namespace b, on the device $ON
+# seen FILTER COMMAND...: tcpdump's line for the first packet that matches in namespace b, on the
+# device $ON
 seen() {
 	local dump
 
@@ -673,9 +659,8 @@ seen() {
 	cat "$DIR/dump"
 }
 
-# The outer header says that congestion may be marked if the inner one does (as
-# the kernel's tunnels do, after RFC 3168, a mark itself is not copied). What is
-# marked outside is told inside, if the packet's sender understands: RFC 6040.
+# The outer header is ECT if the inner one is (like the kernel's tunnels, by RFC 3168, CE itself is
+# not copied). CE of the outer header is copied to inner packets that are ECT: RFC 6040.
 test_ecn() {
 	make_both
 	pings a 10.9.0.2
@@ -710,7 +695,7 @@ test_super_packets() {
 	done
 	ON=omr0 seen 'tcp and greater 2000' copy a b 10.9.0.2 1000000
 	ON=omr0 seen 'ip6 and greater 2000' copy a b fd09::2 1000000
-	# Whoever wants no super-packets gets none.
+	# Super-packets can be turned off.
 	on a ethtool -K omr0 tso off
 	copy a b 10.9.0.2 1000000
 	no_drops a
@@ -720,19 +705,9 @@ test_super_packets() {
 # Datagrams that an application has cut by the kernel arrive as if sent one by one.
 test_udp_segments() {
 	make_both
-	bg b python3 -c 'import socket
-s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
-s.bind(("::", 7777))
-for _ in range(2 * 31):
-    got = s.recv(1 << 16)
-    print(len(got), got[0], len(set(got)))' >"$DIR/got"
+	bg b ./traffic.py receive-segments 62 >"$DIR/got"
 	await udp_bound b 7777
-	on a python3 -c 'import socket
-data = b"".join(bytes([i]) * 1000 for i in range(30)) + bytes([30]) * 7
-for family, to in (socket.AF_INET, "10.9.0.2"), (socket.AF_INET6, "fd09::2"):
-    s = socket.socket(family, socket.SOCK_DGRAM)
-    s.setsockopt(socket.IPPROTO_UDP, 103, 1000) # UDP_SEGMENT
-    s.sendto(data, (to, 7777))'
+	on a ./traffic.py send-segments 10.9.0.2 fd09::2
 	wait "$!"
 	for _ in 1 2; do
 		for i in {0..29}; do
@@ -743,7 +718,7 @@ for family, to in (socket.AF_INET, "10.9.0.2"), (socket.AF_INET6, "fd09::2"):
 	no_drops b
 }
 
-# What a reader of packets sees of those that arrive.
+# Packet sockets see packets that arrive with their headers.
 test_capture() {
 	local dump
 

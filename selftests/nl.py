@@ -203,7 +203,7 @@ class Omerta:
                 if left:
                     assert not err, errno.errorcode[err]
                     return failures
-                # Whatever the kernel makes of it, but no sign of the ones before
+                # Any error but those that would show effects of earlier failures
                 assert err not in (errno.EEXIST, errno.EADDRINUSE), errno.errorcode[err]
                 failures += bool(err)
                 # It may do without the memory; or only the answer is missing.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Paths that take less than the devices do: what is sent there, and what senders are
-# told. Needs root, and in practice a guest.
+# Paths narrower than the devices: datagrams that are sent there, and errors that senders get.
+# Needs root, and in practice a guest.
 #
 # usage: path.sh [TEST...]	the names of functions; all without
 # shellcheck disable=SC2317 # the tests are called by name
@@ -42,33 +42,11 @@ path_mtu() {
 	member "$(on "$1" omertactl -j peer show omr0 peer "${NUM[$2]}")" path-mtu
 }
 
-# told MTU SIZE ADDRESS [NS]: what a, or NS, sends there, with as many bytes after an ICMP or UDP header,
-# is refused, and the kernel tells it the MTU. The words of ping(8) for it differ between
-# releases.
+# told MTU SIZE ADDRESS [NS]: a packet of SIZE bytes after the ICMP or UDP header that a, or NS, sends
+# to ADDRESS is rejected, and its sender learns the MTU. ping(8) words this differently in each
+# release.
 told() {
-	on "${4:-a}" python3 -c 'import errno, select, socket, struct, sys
-mtu, size, to = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-v6 = ":" in to
-# IP_RECVERR and IPV6_RECVERR, IP_MTU_DISCOVER and IPV6_MTU_DISCOVER
-level, recverr, discover = (41, 25, 23) if v6 else (0, 11, 10)
-with socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM) as s:
-    s.setsockopt(level, recverr, 1)
-    s.setsockopt(level, discover, 2)
-    s.connect((to, 9))
-    try:
-        s.send(bytes(size))
-    except OSError as error:
-        if error.errno != errno.EMSGSIZE:
-            raise
-    poll = select.poll()
-    poll.register(s, 0)
-    if not poll.poll(1000):
-        sys.exit("nothing was refused")
-    (kind, data), = ((k, d) for l, k, d in s.recvmsg(1, 512, socket.MSG_ERRQUEUE)[1] if l == level)
-    # struct sock_extended_err
-    number, origin, _, _, _, info, _ = struct.unpack("=IBBBBII", data[:16])
-    sys.exit((number, info) != (errno.EMSGSIZE, mtu) and f"error {number}, MTU {info}")
-' "${@:1:3}"
+	on "${4:-a}" ./traffic.py expect-mtu "${@:1:3}"
 }
 
 # redirect VERSION ADDRESS: packets from c to this address of b go into a's device, past a's
@@ -154,7 +132,7 @@ forge() {
 	fi
 }
 
-# kernel_learned MTU: of the path to b, in a
+# kernel_learned MTU: succeeds if the kernel of a has learned this MTU for the path to b
 kernel_learned() {
 	if ((OUTER == 4)); then
 		on a ip route get "$(outer4 a b)" | grep -E "mtu (lock )?$1\b"
@@ -224,7 +202,7 @@ test_df_set_fwmark() {
 	on a omertactl link set omr0 fwmark 8
 	pings a 10.9.0.2
 	is 1388 path_mtu a b
-	# What the inner routes have learned
+	# Forget the MTUs that the inner routes have learned.
 	on a ip route flush cache
 	learns 1308
 }
@@ -243,7 +221,17 @@ test_df_padding() {
 	is 0 fragments
 }
 
-# What IPv6 may always send passes in fragments, if need be.
+# A sender that ignores the MTU of its route is told that of the path.
+test_df_probes() {
+	make_routed
+	make_tunnel df set
+	narrow 1400
+	learns 1308
+	on a ip route change 10.9.0.0/24 dev omr0 mtu 1000
+	on a ./traffic.py expect-mtu 1308 1352 10.9.0.2 probe
+}
+
+# Packets that IPv6 may always send pass, in fragments if necessary.
 test_df_least_v6() {
 	make_routed
 	make_tunnel df set
@@ -323,7 +311,7 @@ test_df_inherit() {
 	is "$before" fragments
 }
 
-# whole LENGTH: what is sent to b goes unfragmented.
+# whole LENGTH: datagrams to b are not fragmented.
 whole() {
 	on a ping -c 3 -i 0.1 -W "$WAIT" -M "do" -s "$1" 10.9.0.2
 	copy a b 10.9.0.2 1000000
@@ -331,8 +319,8 @@ whole() {
 	is 0 created
 }
 
-# Errors that anybody may forge, over OUTER, say that the path takes as little as the kernel
-# believes; the quotes name our sockets, and none.
+# with_forged: forged ICMP errors over OUTER claim the narrowest path that the kernel believes. Some
+# quotes name our sockets, others none.
 with_forged() {
 	local quote min=552
 
@@ -402,7 +390,7 @@ test_forged_lock() {
 	is 0 fragments
 }
 
-# long_control: a sends a long control datagram, which nobody at b reads.
+# long_control: a sends a long control datagram, which no socket at b reads.
 long_control() {
 	on a ./control.py omr0 <<<"bind
 send 2001:db8:2::2 $PORT 1336x20" | grep -c '^ok$'
@@ -470,12 +458,7 @@ believed() {
 	# A queue that is too slow loses some.
 	sent=0
 	while ((sent <= 65536 + 1000)); do
-		on a python3 -c '
-import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.IPPROTO_UDP, 103, 1) # UDP_SEGMENT
-for i in range(550):
-    s.sendto(bytes(64), ("10.9.0.2", 9))'
+		on a ./traffic.py send 10.9.0.2 9 550 64 1
 		sent=$(peer_stat a b tx-records)
 	done
 	# None is left to be sent, with a counter that a forgery would hit.
@@ -516,7 +499,7 @@ test_df_grows() {
 }
 
 TESTS=(
-	test_df_set_v4 test_df_set_v6 test_df_set_fwmark test_df_padding
+	test_df_set_v4 test_df_set_v6 test_df_set_fwmark test_df_padding test_df_probes
 	test_df_least_v6 test_df_least_v4 test_df_unset test_df_unset_v6 test_df_inherit
 	test_df_grows test_df_narrow_set test_df_narrow_inherit test_quoted_v4 test_quoted_v6
 	test_forged_unset_v4 test_forged_unset_v6 test_forged_set_v4 test_forged_set_v6

@@ -17,11 +17,7 @@ backlog() {
 # fill RATE: fills the outer link of such a rate, then the device's queue.
 fill() {
 	on a tc qdisc replace dev to_b root tbf rate "$1" burst 64k limit 32mb
-	on a python3 -c 'import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
-for _ in range(5000):
-    s.sendto(bytes(1300), ("10.9.0.2", 9))'
+	on a ./traffic.py send 10.9.0.2 9 5000 1300
 	more_than 100000 backlog
 }
 
@@ -49,8 +45,8 @@ test_full_queue() {
 	no_drops a
 }
 
-# What the outer link cannot take waits in the device's qdisc, which lets others
-# pass. In the link's own queue there is room for 33 seconds.
+# Packets that the outer link cannot carry wait in the device's qdisc, which lets others pass. The
+# link's own queue could hold 33 seconds of packets.
 test_pings_beside_bulk() {
 	make_both
 	# On a slow machine CoDel would have dropped what waits before it is looked at.
@@ -75,11 +71,11 @@ test_held_back() {
 	install_key a x
 	activate a x
 	pings a 10.9.0.2
-	# Nobody tells his address on the outer link.
+	# No host on the outer link has this address.
 	bg a ping -c 3 -i 0.1 -W 1 10.9.0.7
 	await on_its_way 192.0.2.7
 	at_once 10.9.0.2
-	# A tunnel in a tunnel that has no key for him
+	# A tunnel in a tunnel that has no key for the peer
 	on a omertactl peer add omr0 id 8 name y endpoint 192.0.2.2:51900 allowed-ips 10.9.0.8/32
 	DEV=omr1 PORT=51901 IN4=10.10.0. IN6=fd10::
 	make_dev a
@@ -101,33 +97,16 @@ on_its_way() {
 
 # varied NS ADDRESS: 2000 packets of all sizes, small ones often in a row
 varied() {
-	on "$1" python3 -c "$VARIED"'
-s = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
-for packet in packets:
-    s.sendto(packet, (sys.argv[1], 7777))' "$2"
+	on "$1" ./traffic.py send-varied "$2"
 }
 
 # take_varied NS: the same arrives, in order. The process is $! afterwards.
 take_varied() {
-	bg "$1" timeout "$WAIT" python3 -c "$VARIED"'
-s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
-s.bind(("::", 7777))
-for i, packet in enumerate(packets):
-    got = s.recv(1 << 16)
-    assert got == packet, (int.from_bytes(got[:4], "big"), "in the place of", i)'
+	bg "$1" timeout "$WAIT" ./traffic.py receive-varied
 	await udp_bound "$1" 7777
 }
 
-VARIED='
-import random, socket, sys
-random.seed(7)
-packets = [i.to_bytes(4, "big") + random.randbytes(random.choice((60, 61, 100, 600, random.randrange(1300))))
-           for i in range(1000)] + [i.to_bytes(4, "big") * 16 for i in range(1000)]
-'
-
-# What is sent between the two waits, whichever is faster, the link or the sender.
+# Packets sent between the two wait, whether the link or the sender is faster.
 hold() { on a tc qdisc replace dev to_b root tbf rate 8kbit burst 2k limit 32mb; }
 let_go() { on a tc qdisc change dev to_b root tbf rate 20mbit burst 2k limit 32mb; }
 
@@ -162,7 +141,7 @@ test_bunches() {
 	no_drops b
 }
 
-# longest COMMAND...: bytes of UDP payload of a's longest datagram to b meanwhile
+# longest COMMAND...: UDP payload bytes of a's longest datagram to b while the command runs
 longest() {
 	local records capture
 
@@ -198,12 +177,7 @@ one_ping() {
 # together ADDRESS: 500 small packets that wait together
 together() {
 	hold
-	on a python3 -c '
-import socket, sys
-s = socket.socket(socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
-for i in range(500):
-    s.sendto(bytes(40), (sys.argv[1], 9))' "$1"
+	on a ./traffic.py send "$1" 9 500 40
 	let_go
 }
 
@@ -242,29 +216,10 @@ test_route_mtu() {
 	no_drops a
 }
 
-# timestamp ADDRESS [BYTES]: whether a socket is told, once, when a datagram of BYTES left; of many
-# they are the segments of one packet.
+# timestamp ADDRESS [BYTES]: a socket gets one time stamp for a datagram of BYTES; many bytes are the
+# segments of one packet.
 timestamp() {
-	on a python3 -c '
-import select, socket, sys
-SO_TIMESTAMPING, UDP_SEGMENT = 37, 103
-TX_SOFTWARE, SOFTWARE, OPT_TSONLY = 1 << 1, 1 << 4, 1 << 11
-wait, to, size = float(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-s = socket.socket(socket.AF_INET6 if ":" in to else socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, TX_SOFTWARE | SOFTWARE | OPT_TSONLY)
-s.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 1000)
-poll = select.poll()
-poll.register(s, 0)
-for _ in range(3):
-    s.sendto(bytes(size), (to, 9))
-    assert poll.poll(1000 * wait), "no time"
-    s.recvmsg(0, 1000, socket.MSG_ERRQUEUE)
-s.setblocking(False)
-try:
-    s.recvmsg(0, 1000, socket.MSG_ERRQUEUE)
-    sys.exit("more than one time")
-except BlockingIOError:
-    pass' "$WAIT" "$1" "${2:-100}"
+	on a ./traffic.py time-stamps "$1" "${2:-100}" "$WAIT"
 }
 
 test_timestamps() {
@@ -289,37 +244,18 @@ test_padded_packets() {
 	keep_order b to_a
 	on a tc qdisc replace dev omr0 root pfifo limit 10000
 	hold
-	bg b timeout "$WAIT" python3 -c '
-import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
-s.bind(("", 7777))
-got = [s.recv(999)[0] for _ in range(400)]
-assert got == [i % 4 for i in range(400)], got'
+	bg b timeout "$WAIT" ./traffic.py receive-padded
 	to=$!
 	await udp_bound b 7777
-	on a python3 -c '
-import socket, struct
-def ip(payload):
-    head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 28 + len(payload), 0, 0, 64, 17, 0,
-                       bytes((10, 9, 0, 1)), bytes((10, 9, 0, 2)))
-    total = sum(struct.unpack("!10H", head))
-    total = (total & 0xffff) + (total >> 16)
-    head = head[:10] + struct.pack("!H", 0xffff - total) + head[12:]
-    return head + struct.pack("!HHHH", 9, 7777, 8 + len(payload), 0) + payload
-s = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
-for i in range(400):
-    packet = ip(bytes([i % 4] * 12))
-    s.sendto(packet.ljust(46, b"\0") if i % 4 == 2 else packet, ("omr0", 0x0800))'
+	on a ./traffic.py send-padded
 	let_go
 	wait "$to"
 	less_than 350 peer_stat a b tx-records
 	no_drops b
 }
 
-# Those for several peers, with several ECN marks, and those that may be fragmented
-# or may not, part.
+# Packets to different peers, with different ECN fields, or with and without DF, are in different
+# bunches.
 test_mixed_bunches() {
 	local to
 
@@ -331,15 +267,15 @@ test_mixed_bunches() {
 	on a tc qdisc replace dev omr0 root pfifo limit 10000
 	pings a 10.9.0.3
 	hold
-	# A slow kernel's tcpdump falls behind: room for all of them.
+	# tcpdump on a slow kernel falls behind: buffer all of them.
 	bg b tcpdump -i to_a -n -v -l -s 64 -B 16384 'udp port 51900' >"$DIR/dump" 2>"$DIR/err"
 	await grep -q listening "$DIR/err"
-	bg b timeout "$WAIT" python3 -c "$MARKED_IN" 500
+	bg b timeout "$WAIT" ./traffic.py receive-marked 500
 	to=$!
-	bg c timeout "$WAIT" python3 -c "$MARKED_IN" 250
+	bg c timeout "$WAIT" ./traffic.py receive-marked 250
 	await udp_bound b 7777
 	await udp_bound c 7777
-	on a python3 -c "$MARKED_OUT"
+	on a ./traffic.py send-marked 10.9.0.2 10.9.0.3
 	let_go
 	wait "$to"
 	wait "$!"
@@ -352,28 +288,6 @@ test_mixed_bunches() {
 	no_drops b
 	no_drops c
 }
-
-# Ten for one, then five for the other; the mark and "don't fragment" change in
-# between.
-MARKED_OUT='
-import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
-for i in range(750):
-    mark = (i + 8) // 30 % 3
-    s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, mark)
-    s.setsockopt(socket.IPPROTO_IP, 10, 2 if i % 14 < 7 else 0) # IP_MTU_DISCOVER
-    s.sendto(bytes([mark]) * (1200 if mark == 1 else 99), ("10.9.0.2" if i % 15 < 10 else "10.9.0.3", 7777))'
-MARKED_IN='
-import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.IPPROTO_IP, 13, 1) # IP_RECVTOS
-s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
-s.bind(("", 7777))
-for i in range(int(sys.argv[1])):
-    data, control, *_ = s.recvmsg(1999, 99)
-    mark = control[0][2][0]
-    assert data == bytes([mark]) * (1200 if mark == 1 else 99), (i, data, control)'
 
 # forwarded: 2000 small packets come to a from c, right after each other, and arrive at
 # b, few of them late; prints how many records it took.
@@ -391,23 +305,11 @@ forward() {
 	local records to
 
 	records=$(peer_stat a b tx-records)
-	bg b timeout "$WAIT" python3 -c '
-import itertools, socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, 33, 1 << 26) # SO_RCVBUFFORCE
-s.bind(("", 7777))
-got = [int.from_bytes(s.recv(999), "big") for _ in range(2000)]
-late = sum(i < most for i, most in zip(got, itertools.accumulate(got, max)))
-assert sorted(got) == list(range(2000)) and late < 64, (late, got)'
+	bg b timeout "$WAIT" ./traffic.py receive-nearly-in-order 2000
 	to=$!
 	await udp_bound b 7777
 	on c tc qdisc replace dev to_a root tbf rate 8kbit burst 2k limit 32mb
-	on c python3 -c '
-import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
-for i in range(2000):
-    s.sendto(i.to_bytes(8, "big"), ("10.9.0.2", 7777))'
+	on c ./traffic.py send-numbers 10.9.0.2 0 2000
 	on c tc qdisc change dev to_a root tbf rate 2gbit burst 64k limit 32mb
 	wait "$to" || return
 	echo $(($(peer_stat a b tx-records) - records))
@@ -439,7 +341,7 @@ forwarded_with_help() {
 		less_than 1900 forwarded
 }
 
-# Who sends many is helped by another CPU, which finds several at a time.
+# Another CPU helps a fast sender, and finds several packets at a time.
 test_quick_sender() {
 	make_forwarding
 	forwarded_with_help
@@ -457,16 +359,7 @@ released() {
 	on a tc qdisc replace dev omr0 root tbf rate 80bit burst 200b limit 32mb
 	received=$(peer_stat b a rx-packets)
 	records=$(peer_stat a b tx-records)
-	on a python3 -c '
-import os, socket, subprocess, sys
-os.sched_setaffinity(0, [int(sys.argv[1])])
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.SOL_SOCKET, 32, 1 << 26) # SO_SNDBUFFORCE
-for i in range(501):
-    if i == 500:
-        subprocess.run("tc qdisc change dev omr0 root tbf rate 2gbit burst 1m limit 32mb",
-                       shell=True, check=True)
-    s.sendto(bytes(150), ("10.9.0.2", 7777))' "$1"
+	on a ./traffic.py send-released "$1"
 	await is $((received + 501)) peer_stat b a rx-packets
 	echo $(($(peer_stat a b tx-records) - records))
 }
@@ -477,7 +370,7 @@ test_released() {
 
 	make_forwarding
 	forwarded_with_help
-	# One of them is not the helper. A record has room for seven packets.
+	# One of them is not the helper. A record holds up to seven packets.
 	for cpu in 0 1; do
 		less_than 110 released "$cpu"
 	done
@@ -497,20 +390,8 @@ test_waiting_for_keys() {
 	done
 	on a ip link set omr0 up
 	on a ip route add 192.0.2.0/24 dev lo
-	on a python3 -c 'import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.setsockopt(socket.IPPROTO_UDP, 103, 1300) # UDP_SEGMENT
-for i in range(2, 22):
-    for _ in range(16):
-        try:
-            s.sendto(bytes(44 * 1300), (f"10.9.0.{i}", 9))
-        except OSError:
-            pass # of the one before
-for _ in range(200):
-    try:
-        s.sendto(bytes(1), ("10.9.0.22", 9)) # fits what is left
-    except OSError:
-        pass'
+	on a ./traffic.py send-super 16 10.9.0.{2..21}
+	on a ./traffic.py send-small 200 10.9.0.22
 	# One packet for each peer may wait all the same, until it has waited for long enough.
 	refused on a ping -c 2 -i 0.2 -W 1 10.9.0.23 >"$DIR/pings"
 	grep 'icmp_seq=2 Destination Host Unreachable' "$DIR/pings"
@@ -518,7 +399,7 @@ for _ in range(200):
 	await is '' waits_not 10.9.0.23
 }
 
-# waits_not ADDRESS: what a ping there is told within a second
+# waits_not ADDRESS: the error that a ping there gets within a second
 waits_not() {
 	on a ping -c 1 -W 1 "$1" | grep -o 'Unreachable' || :
 }
@@ -530,11 +411,7 @@ test_starved_helper() {
 	make_forwarding
 	forwarded_with_help
 	starve 1
-	on c taskset 1 python3 -c '
-import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for i in range(2000):
-    s.sendto(i.to_bytes(8, "big"), ("10.9.0.2", 7777))'
+	on c taskset 1 ./traffic.py send-numbers 10.9.0.2 0 2000
 	await more_than 0 backlog
 	bg a taskset 1 ip link set omr0 down
 	down=$!
@@ -556,14 +433,7 @@ test_starved_workers() {
 	pings a 10.9.0.2
 	starve 1
 	# Receiving softirqs run on the sender's CPU. The queue may come to wait for a helper.
-	on a taskset 1 python3 -c '
-import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for i in range(500):
-    try:
-        s.sendto(bytes(8000), socket.MSG_DONTWAIT, ("10.9.0.2", 9))
-    except BlockingIOError:
-        pass'
+	on a taskset 1 ./traffic.py offer 10.9.0.2 500 8000
 	for ns in a b; do
 		bg "$ns" taskset 1 ip link set omr0 down
 		down=$!
@@ -578,8 +448,8 @@ for i in range(500):
 	pings a 10.9.0.2
 }
 
-# A reader without rights waits for nobody: not for a NAPI that its administrator gave a
-# thread and no CPU, nor for a process that waits for it with the device's lock and RTNL.
+# An unprivileged reader waits neither for a NAPI whose thread gets no CPU, nor for a process that
+# waits for that NAPI with the device's lock and RTNL.
 test_starved_napi() {
 	local nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all) shown down
 

@@ -21,8 +21,7 @@ layers() {
 	selftests/layers.py
 }
 
-# What is objected to for reasons that do not hold there: "FILE TYPE", see the
-# comments in style.allow.
+# style.allow lists accepted objections, "FILE TYPE", with their reasons.
 checkpatch() {
 	local tree file
 	tree=$("$VM_DIR/source.sh")
@@ -81,19 +80,34 @@ drift() {
 	rm -rf "$out"
 }
 
-# No version of a kernel is known but to compat.h.
+# Only compat.h knows versions of kernels, and only VERSION that of the project, but for Debian's
+# changelog.
 versions() {
+	head -n 1 debian/changelog | grep -qF "($(cat VERSION))" ||
+		echo "debian/changelog has another version than VERSION"
 	grep -rnE 'LINUX_VERSION_CODE|KERNEL_VERSION|linux/version\.h' kmod include tools \
 		--include='*.[ch]' --exclude='*.mod.c' --exclude=compat.h
 }
 
-CHECKS=(layers checkpatch sparse coccinelle shell spelling manual drift versions)
+language() {
+	selftests/language.py
+}
+
+documents() {
+	Documentation/pictures/make.sh --check
+	sphinx-build -q -W --keep-going -b html Documentation build/docs 2>&1
+}
+
+CHECKS=(
+	layers checkpatch sparse coccinelle shell spelling manual drift versions language documents
+)
 
 main() {
 	local i out failed=0
 
 	"$VM_DIR/deps.sh"
 	"$VM_DIR/deps.sh" style
+	"$VM_DIR/deps.sh" docs
 	echo "1..${#CHECKS[@]}"
 	for i in "${!CHECKS[@]}"; do
 		out=$("${CHECKS[$i]}")

@@ -14,7 +14,7 @@ cd "$(dirname "$0")" || exit 1
 WAIT=300
 SYSTEMD=/usr/lib/systemd/systemd UNIT=omerta@omr0.service LINK=omerta-link@omr0.service
 
-# What it would clear when it starts is not the test's.
+# systemd clears directories when it starts; give it some of its own.
 ROOM='
 mount --bind "$1/etc" /etc/omerta
 mount --bind "$1/state" /var/lib/omerta
@@ -73,7 +73,7 @@ pair_with_units() {
 	boot a
 }
 
-# of the agent's process
+# status FIELD: field of /proc/PID/status of the agent
 status() {
 	inside awk -v "name=$1:" '$1 == name { print $2 }' "/proc/$(unit "$UNIT" MainPID)/status"
 }

@@ -78,7 +78,7 @@ test_default_route() {
 	up b
 	on b ip addr add 203.0.113.9/32 dev lo
 	on b ip addr add 2001:db8:9::9/128 dev lo
-	# What asked for a key before b was there may take the first ones with it.
+	# The first packets may be lost with the initiations before b was up.
 	await on a ping -c 1 -W 1 203.0.113.9
 	pings a 203.0.113.9
 	pings a 2001:db8:9::9
@@ -116,7 +116,7 @@ no_default() {
 	! on a omertactl peer show omr0 | grep '::/0'
 }
 
-# What cannot be done to its end is undone.
+# If a step fails, all steps before it are undone.
 test_up_fails() {
 	local before
 
@@ -131,10 +131,7 @@ test_up_fails() {
 	chmod o-r "$DIR/a.key"
 	# Somebody has the port.
 	sed -i "s|^ListenPort.*|ListenPort = 7007|" "$DIR/a.conf"
-	bg a python3 -c 'import signal, socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.bind(("", 7007))
-signal.pause()'
+	bg a ./traffic.py hold-port 0.0.0.0 7007
 	await on a grep -q ' 00000000:1B5F ' /proc/net/udp
 	says 'listen-port is in use' up a
 	is "$before" state a

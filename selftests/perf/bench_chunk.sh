@@ -55,7 +55,7 @@ commands() {
 	done <<<"$1"
 	echo 'modprobe -r omerta_bench'
 	# shellcheck disable=SC2016 # there
-	# User-mode Linux does not know whose processor it uses.
+	# User-mode Linux does not know the host's processor.
 	printf 'echo machine Linux "$(uname -rm)", %q, %s runs of %s ms\n' \
 		"$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" "$RUNS" "$TIME"
 }

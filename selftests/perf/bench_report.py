@@ -53,10 +53,9 @@ class Report:
                  "Inside the kernel, medians of cases measured in turns. MB are millions of "
                  "bytes.", "")
         if self.data["backend"] == "uml":
-            self.say("User-mode Linux at the processor's own speed. What flatters there: "
-                     "sections with vector registers cost nothing. What is exaggerated: "
-                     "wake-ups and interrupts are system calls and signals of the host. "
-                     "Hardware was not measured.", "")
+            self.say("User-mode Linux at native speed. Sections with vector registers cost "
+                 "nothing there, and wake-ups and interrupts are too expensive, as they are "
+                 "system calls and signals of the host. Hardware was not measured.", "")
 
     def chunks(self):
         cases = self.found["chunks"]
@@ -66,7 +65,7 @@ class Report:
                               pick(cases, engine=engine, direction=direction)}
                      for engine in unique(cases, "engine")}
             self.say(f"## One CPU, {direction}, by the chunk's size", "",
-                     "MB/s, and how much that is of one piece.", "")
+                     "MB/s, and the share of the speed in one piece.", "")
             self.say(*table(["engine"] + [size(s) for s in sizes], (
                 [engine] + [f"{line[s]:.0f} ({100 * line[s] / line[sizes[-1]]:.0f} %)"
                             for s in sizes] for engine, line in speed.items())))
@@ -77,12 +76,11 @@ class Report:
         both = ([(f"kernel: {c['engine']}", c) for c in self.found["chunks"]] +
                 [(c["engine"], c) for c in self.found["peers"]])
         sizes = sorted(set(unique(self.found["peers"], "chunk-size")))
-        self.say("## Others on this machine", "", "MB/s of one CPU. What is not of the kernel "
-                 "was measured in user space, in turns, soon after. The library of omerta's "
-                 "engines, which takes chunks of 4 KiB and more, is libsodium there, so who "
-                 "differs from the kernel with short ones tells how far the two are alike. "
-                 "Ciphertexts are compared with libsodium's first, except TweetNaCl's, which "
-                 "has another cipher.", "")
+        self.say("## Others on this machine", "", "MB/s of one CPU. Rows without \"kernel\" were measured in user space, in "
+                 "turns, soon after. The library of omerta's engines, which gets chunks of 4 "
+                 "KiB and more, is libsodium there. The engines' figures for short chunks "
+                 "show how similar the kernel and user space are. Ciphertexts are compared "
+                 "with libsodium's first, except TweetNaCl's, which has another cipher.", "")
         for direction in "seal", "open":
             self.say(*table([direction] + [size(s) for s in sizes], (
                 [name] + [f"{mb_s(c):.0f}" for n, c in both
@@ -97,19 +95,18 @@ class Report:
             whole = max(cases, key=lambda c: c["chunk-size"])
             calls = -(-chunked["bytes"] // 512)
             rows.append([direction, f"{(chunked['median-ns'] - whole['median-ns']) / (calls - 1):.0f}"])
-        self.say("## What a further call of the library costs", "",
-                 "From the whole payload in chunks of 512 bytes and in one piece.", "")
+        self.say("## Cost of a further call of the library", "",
+                 "Difference between the payload in chunks of 512 bytes and in one piece.", "")
         self.say(*table(["", "ns"], rows))
 
     def against(self):
-        self.say("## Against the library", "", "How many times as fast: 128 KiB in chunks of "
-                 "512 bytes by both; 64 KiB so, against one call; a record of 512 + 512 + 384 "
-                 "bytes; a lone chunk. For mb-avx2:avx2 the CPU's AVX-512 was hidden from "
-                 "the library too, behind :ssse3 all of AVX. mb-neon:arm64 is how many times fewer instructions, counted "
-                 "on an emulated CPU, its long payload 8 KiB.", "")
+        self.say("## Against the library", "", "Speed relative to the library: 128 KiB in chunks of 512 bytes by both; 64 "
+                 "KiB in such chunks against one call; a record of 512 + 512 + 384 bytes; a "
+                 "lone chunk. For mb-avx2:avx2 AVX-512 was hidden from the library as well, "
+                 "with the suffix :ssse3 all of AVX. mb-neon:arm64 is the ratio of "
+                 "instructions, counted on an emulated CPU, with 8 KiB as its long payload.", "")
         for title, ratios in (("By medians:", self.data["ratios"]),
-                              ("By the shortest times, when neighbours of the machine "
-                               "disturbed least:", self.data["ratios-of-minima"])):
+                              ("By the shortest times, which neighbours of the machine disturb least:", self.data["ratios-of-minima"])):
             names = list(dict.fromkeys(k.split(" ", 1)[1] for k in ratios))
             self.say(title, "", *table(["engine"] + names, (
                 [engine] + [ratios.get(f"{engine} {name}", "-") for name in names]
@@ -119,9 +116,9 @@ class Report:
         cases = self.found["dispatch"]
         base = pick(cases, strategy="inline")[0]["median-ns"]
         workers = sorted(set(unique(cases, "workers")))
-        self.say("## Ways to hand work over", "", "Efficiency: the time of one who works where "
-                 "he is, by the time until all workers are done, each with a payload of his "
-                 "own. In brackets, the slowdown of a worker's own time.", "")
+        self.say("## Ways to hand work over", "", "Efficiency: single-worker inline time divided by the time until all workers "
+                 "are done, each with a payload of its own. In brackets, the slowdown of a "
+                 "worker's own time.", "")
         rows = []
         for strategy in unique(cases, "strategy")[1:]:
             row = [strategy]
@@ -140,15 +137,14 @@ class Report:
     def split(self, name, title):
         cases = self.found[name]
         self.say(f"## A payload in two halves, {title}", "", "One half here, the other handed "
-                 "over. Microseconds until both are done, median and 99th percentile, and, in "
-                 "brackets, the median until the other CPU has begun.", "")
+                 "over. Microseconds until both are done, median and 99th percentile, and, in brackets, the median until the other CPU has started.", "")
         strategies = unique(cases, "strategy")
         self.say(*table(["bytes"] + strategies, (
             [size(n)] + [f"{c['median-ns'] / 1000:.1f} / {c['p99-ns'] / 1000:.1f} "
                          f"({c['start-p50-ns'] / 1000:.1f})" for c in pick(cases, bytes=n)]
             for n in unique(cases, "bytes"))))
         even = self.data["break-even"][name]
-        self.say("It pays from so many bytes on: " + ", ".join(
+        self.say("Bytes from which it pays: " + ", ".join(
             f"{s} {size(n) if n else 'never'}" for s, n in even.items()) + ".", "")
         self.picture(name, f"a payload in two halves, {title}", "bytes", "us",
                      {s: {c["bytes"]: c["median-ns"] / 1000 for c in pick(cases, strategy=s)}
@@ -169,9 +165,9 @@ class Report:
                             [bound(speed)])
         self.say(*table(["engine", "payload"] + [f"{n}" for n in workers] +
                         ["share that does not scale"], rows))
-        self.say("The last column is what Amdahl's law makes of one worker and of all: the "
-                 "share of the work that more CPUs do not shorten. Where it grows with the "
-                 "payload, for copying too, memory is what bounds it.", "")
+        self.say("The last column is Amdahl's law for one worker and for all: the share of "
+                 "the work that more CPUs do not shorten. If it grows with the payload, for "
+                 "copying as well, memory is the bound.", "")
 
     def others(self):
         sizes = [512 << i for i in range(8)]
@@ -189,12 +185,12 @@ class Report:
         pieces = self.published["one piece"]
         sources = list(dict.fromkeys(p["source"] for p in pieces))
         self.say("Long messages in one piece:", "")
-        self.say(*table(["who", "machine", "MB/s", "source"], (
+        self.say(*table(["implementation", "machine", "MB/s", "source"], (
             [p["who"], p["machine"], p["MB/s"], sources.index(p["source"]) + 1] for p in pieces)))
         for i, source in enumerate(sources, 1):
             self.say(f"{i}. {source}")
         other = self.published["hand-over"]
-        self.say("", f"What handing over small messages costs: {other['machine']}. "
+        self.say("", f"Cost of handing over small messages: {other['machine']}. "
                  f"Source: {other['source']}.", "")
         self.say(*table(["messages per second", "event loop", "pool", "ratio"], (
             [name, n["inline"], n["pool"], f"{n['pool'] / n['inline']:.2f}"]

@@ -15,7 +15,7 @@ from report import CAVEATS
 
 # Bound for counts: the same code takes the same number of instructions, but for chance in bursts.
 COUNT_LIMIT = 1.01
-# Bound for other figures: how rarely equal trees are told apart, for a case
+# Bound for other figures: probability that a case reports a difference between equal trees
 CHANCE = 0.05
 MORE_IS_BETTER = ("MB/s", "packets/s")
 

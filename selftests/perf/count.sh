@@ -3,7 +3,7 @@
 # Counts instructions of tunnels between two namespaces, on a machine whose clock
 # counts them (run.sh -n). Prints a line "CASE CONTENDER UNIT VALUE" each.
 #
-# usage: count.sh [CASE...]	as tunnel.sh; BYTES in the environment is what "bulk" sends
+# usage: count.sh [CASE...]	like tunnel.sh; BYTES in the environment is the length of "bulk"
 # shellcheck disable=SC2317 # the cases are called by name
 set -eu
 shopt -s inherit_errexit
@@ -49,7 +49,7 @@ counted() {
 	awk -v "i=$((many - few))" -v "n=$(($3 - $3 / 4))" 'BEGIN { print i / n }'
 }
 
-# cost LENGTH CHUNK-SIZE PAYLOAD: of sealing and opening such a packet of TCP
+# cost LENGTH CHUNK-SIZE PAYLOAD: instructions to seal and open such a TCP packet
 cost() {
 	# Not with modprobe, which would remove omerta too.
 	rmmod omerta_cost 2>/dev/null || :
@@ -60,7 +60,7 @@ cost() {
 		 END { exit !found }'
 }
 
-# What part of "bulk" is the cipher's: both have the MTU of their default.
+# The cipher's part of "bulk": both have their default MTU.
 case_cipher() {
 	case $contender in
 	omerta) cost 1388 512 1336 ;;

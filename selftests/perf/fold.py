@@ -15,7 +15,7 @@ UNKNOWN = "[unknown]"
 HOST = "[host]"
 # Above are marks of what follows: kernel, user and so on.
 MARKS = -4096 % (1 << 64)
-# No function is longer; what is further behind one is none of ours.
+# No function is longer; addresses further behind one are not in the modules.
 LONGEST = 1 << 20
 # From here on is a kernel's half.
 KERNEL = 1 << 63
@@ -55,10 +55,10 @@ def stacks(lines):
 
 def fold(comm, chain, symbols):
     names = [symbols.name(address) for address in chain]
-    # Of all its functions, one frame
+    # All functions of the host become one frame.
     while names[:2] == [HOST, HOST]:
         del names[0]
-    # What is behind the first that is unknown was no frame.
+    # Entries behind the first unknown one are not frames.
     if UNKNOWN in names[1:]:
         del names[names.index(UNKNOWN, 1):]
     return ";".join([comm.replace(" ", "_")] + names[::-1])

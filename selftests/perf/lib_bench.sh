@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
-# Shared by the runners that measure the tunnel in guests; to be sourced. A backend is
-# uml: User-mode Linux, at the processor's own speed; icount-x86-64 or icount-arm64:
-# counted instructions of an emulated machine. A runner sets $out, the directory of its
+# Shared by the runners that measure the tunnel in guests; to be sourced. Backends are
+# uml: User-mode Linux, at native speed; icount-x86-64 or icount-arm64: counted
+# instructions of an emulated machine. A runner sets $out, the directory of its
 # files, and $CASES and $COUNTS. In the environment:
-#   TREE	the tree whose module and tool the guest gets, see vm/image.sh
+#   TREE	the tree from which the guest gets module and tool, see vm/image.sh
 #   CONTENDERS, DEFAULTS	see lib_perf.sh
 #   BYTES	see count.sh
 #   SEED	see vm/run.sh

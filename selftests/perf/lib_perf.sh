@@ -12,7 +12,7 @@
 
 DIR=$(mktemp -d)
 declare -A LINK=([a]=to_b [b]=to_a)
-# shellcheck disable=SC2034 # for who sources it
+# shellcheck disable=SC2034 # for scripts that source it
 declare -A ADDRESS=([veth]=192.0.2.2 [wireguard]=10.8.0.2 [omerta]=10.9.0.2)
 # The settings that settle() starts from. Empty leaves omerta's devices as they are, which suits tools
 # that know other settings.

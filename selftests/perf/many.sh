@@ -69,13 +69,13 @@ filled() {
 	tool "$1" setconf "${NAME[$1]}" "$DIR/omr0.conf"
 }
 
-# ran: how long the agent did, in ms, by its clock, since ticks may miss what is short
+# ran: CPU time of the agent in ms, by its own clock, since ticks may miss short runs
 ran() {
 	python3 -c 'import sys, time; print(time.clock_gettime(~int(sys.argv[1]) << 3 | 2) * 1e3)' \
 		"${AGENT[a]}"
 }
 
-# of_cpu COMMAND...: how much of a CPU the agent takes while that runs, in percent
+# of_cpu COMMAND...: percent of a CPU that the agent takes while the command runs
 of_cpu() {
 	local before from=$EPOCHREALTIME
 
@@ -157,7 +157,7 @@ swarm_begins() {
 		{ echo "not all were answered: $(<"$DIR/begun")" >&2; return 1; }
 }
 
-# begun COLUMN: of what the swarm printed, in ms
+# begun COLUMN: column of the swarm's output, in ms
 begun() {
 	awk "{ print \$$1 / 1000 }" "$DIR/begun"
 }

@@ -12,8 +12,8 @@ BACKEND=${BACKEND:-uml}
 out=$TOP_DIR/build/bench-perf
 flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
 
-# A case a line: its name, and what omertactl bench run is given; or a case of tunnel.sh,
-# what it says how many there were of in a second, whose tunnel, and its device
+# One case per line: its name, and the arguments of omertactl bench run; or a case of tunnel.sh, the
+# unit that it counts per second, the tunnel, and its device
 DEFINED='
 seal direction seal
 open direction open
@@ -87,7 +87,7 @@ commands() {
 	echo 'modprobe -r omerta_bench'
 }
 
-# What perf is to look at: the guest, whose kernel is a process here, or all CPUs.
+# target: the processes to sample: the guest, whose kernel is a process here, or all CPUs
 target() {
 	local pid
 
@@ -129,7 +129,7 @@ follow() {
 	done
 }
 
-# Where there is no PMU, or none for us, there is a clock.
+# Without a PMU, or without access to it, sample by a clock.
 choose_event() {
 	SAMPLED=cycles
 	as_root perf stat -x , -e cycles true 2>&1 | grep -q '^[0-9]' || SAMPLED=cpu-clock

@@ -41,20 +41,20 @@ def case(result, size, directory):
     events = read_stat(os.path.join(directory, name + ".stat"))
     samples, top = read_top(os.path.join(directory, name + ".folded"))
     per = "byte"
-    # Of all CPUs, in the second that perf stat looked
+    # Figures of all CPUs, in the second that perf stat ran
     if "packets-per-s" in result:
         per = "packet"
         ns = events["task-clock"] * 1e6 / result["packets-per-s"]
     elif "mb-per-s" in result:
         ns = events["task-clock"] / result["mb-per-s"]
     elif "work-ns" in result:
-        # Of all workers together
+        # Time of all workers together
         ns = result["work-ns"] / (size * result["rounds"] * result["workers"])
     else:
         sys.exit(f"perf_report.py: {name} has not been measured")
     cycles = None
     if events.get("cycles") and events.get("task-clock"):
-        # How fast cycles pass, by how long one takes
+        # Cycles per nanosecond of CPU time, times nanoseconds
         cycles = round(events["cycles"] / (events["task-clock"] * 1e6) * ns, 3)
     return {"case": name, "per": per, "ns": round(ns, 4), "cycles": cycles, "events": events,
             "samples": samples, "top": top}

@@ -4,9 +4,9 @@
 # line "CASE CONTENDER UNIT VALUE" for each run.
 #
 # usage: tunnel.sh RUNS SECONDS [CASE...]	a case is the name of a function without
-#						"case_", and ":cut" behind it for an outer
-#						link that takes no super-packets
-# CONTENDERS in the environment chooses whom; "omerta,SETTING=VALUE,..." is omerta with
+#						"case_", with the suffix ":cut" for an outer
+#						link without super-packets
+# CONTENDERS in the environment names the tunnels; "omerta,SETTING=VALUE,..." is omerta with
 # other settings of omertactl or another gso_max_size.
 # shellcheck disable=SC2317 # the cases are called by name
 set -eu
@@ -54,7 +54,7 @@ case_tcp-both() {
 		.end.sum_received_bidir_reverse.bits_per_second) / 8e6' "$DIR/result"
 }
 
-# Of the machine: of both ends, and of iperf3.
+# CPU time of the machine: of both ends, and of iperf3.
 case_cpu() {
 	local before
 
@@ -106,7 +106,7 @@ loaded_trips() {
 
 	on a tc qdisc replace dev "${LINK[a]}" root handle 1: \
 		tbf rate 100mbit burst 16k latency 50ms
-	# Without a tunnel: what this machine does with the best of queues
+	# Without a tunnel: this machine's result with the best queue
 	[[ $contender != veth ]] ||
 		on a tc qdisc add dev "${LINK[a]}" parent 1: fq_codel
 	serve_once

@@ -150,7 +150,7 @@ static long trial(int fd, int control, struct messages *m, double *rate,
 	long got;
 
 	*rate = flood(fd, m, *rate, seconds) / seconds;
-	/* What is on its way arrives by then. */
+	/* Messages in flight arrive by then. */
 	nanosleep(&rest, NULL);
 	if (write(control, "", 1) != 1 ||
 	    read(control, &got, sizeof(got)) != sizeof(got))
@@ -158,7 +158,7 @@ static long trial(int fd, int control, struct messages *m, double *rate,
 	return got;
 }
 
-/* Whether too many were lost. */
+/* Return nonzero if more than 0.1 % of the messages were lost. */
 static int lossy(int fd, int control, struct messages *m, double *rate,
 		 double seconds)
 {

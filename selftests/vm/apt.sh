@@ -44,8 +44,7 @@ private_apt() {
 	"$tool" -q -c "$APT_CONF" "$@"
 }
 
-# all_depends PACKAGE PATTERN: the dependencies whose names match; virtual ones
-# in <>
+# all_depends PACKAGE PATTERN: dependencies with matching names; virtual ones in <>
 all_depends() {
 	private_apt cache depends --important "$1" |
 		awk -v want="^$2" '$1 == "Depends:" && $2 ~ want { print $2 }'

@@ -65,7 +65,7 @@ set_machine() {
 	esac
 }
 
-# What the fragment asks for, it gets, or there is no kernel.
+# Fails unless the kernel gets all options of the fragment.
 configure() {
 	local line
 

@@ -51,8 +51,7 @@ build() {
 	return "$rc"
 }
 
-# -Werror, as a warning that is only printed is gone in the next build; what
-# modpost says comes again and again.
+# -Werror, as a printed warning would be gone in the next build. modpost repeats its warnings.
 build_modules() {
 	local log rc=0
 
@@ -74,7 +73,7 @@ tool_tests() {
 guest_tests() {
 	local out=$OUT/guest-$1-$2${3:+-$3} mem=1G
 
-	# What looks after its memory needs more of it.
+	# KASAN and kmemleak need more memory.
 	[[ $1 != debug ]] || mem=2G
 	rm -rf "$out"
 	"$VM_DIR/run.sh" -k "$1" -a "$2" -m "$mem" -t "${TIMEOUT:-3600}" -o "$out" \
@@ -106,7 +105,7 @@ cell() {
 	[[ $arch != arm64 ]] || "$VM_DIR/deps.sh" arm64
 	"$VM_DIR/kernel.sh" "$kernel" "$arch"
 	"$VM_DIR/rootfs.sh" "$arch" >/dev/null
-	# image.sh takes it along, if it can be built: of that there is a stage.
+	# image.sh includes it if it can be built; a stage of its own tests that.
 	[[ $arch != amd64 ]] || "$VM_DIR/tool_kem.sh" >/dev/null || :
 	[[ " ${stages[*]} " == *" build-$kernel-$arch "* ]] ||
 		stage "build-$kernel-$arch" build "$kernel" "$arch"
@@ -153,7 +152,7 @@ start() {
 	trap "kill ${pid[*]} 2>/dev/null || :" EXIT
 }
 
-# start_in_turn NAME COMMAND...: begins when there is room for it
+# start_in_turn NAME COMMAND...: starts when fewer than JOBS machines run
 start_in_turn() {
 	start "$1" in_turn "${@:2}"
 }
@@ -184,7 +183,7 @@ follow() {
 	return "$(tail -n 1 "$OUT/$1.beside")"
 }
 
-# Where no kernel matters
+# Tests without a kernel
 host_stages() {
 	stage tally "$VM_DIR/ktap_tally_test.py"
 	stage sources "$VM_DIR/sources_test.sh"
@@ -208,7 +207,7 @@ isolated_test() {
 		-o "$OUT/isolated-$1" -- ./netns.sh test_policy_percpu test_policy_auto
 }
 
-# What takes a machine of its own
+# Tests that need a machine of their own
 own_machines() {
 	local machine kernel arch set
 

@@ -33,6 +33,8 @@ main() {
 	part uml make -s -C "$TOP_DIR" check-uml
 	part debug make -s -C "$TOP_DIR" check-debug
 	part hostile env FORM=all "$VM_DIR/hostile.sh"
+	part intree make -s -C "$TOP_DIR" check-intree
+	part kselftest make -s -C "$TOP_DIR" check-kselftest
 	part package make -s -C "$TOP_DIR" check-package
 	part fresh make -s -C "$TOP_DIR" check-fresh
 	part model make -s -C "$TOP_DIR" check-model

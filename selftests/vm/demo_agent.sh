@@ -39,7 +39,7 @@ write_file() {
 	printf '%s\n' "${@:5}" >>"$DIR/$1.host/omr0.conf"
 }
 
-# counter NETNS NAME: of the peer
+# counter NETNS NAME: a counter of the peer
 counter() {
 	ip netns exec "$1" omertactl -j peer show omr0 | jq --arg n "$2" '.[0].stats[$n]'
 }
@@ -59,7 +59,7 @@ all_arrived() {
 	[[ $sent == $(counter b rx-packets) ]]
 }
 
-# New keys while packets are on their way, which none may miss
+# New keys while packets are in flight, none of which may be lost
 rekey_under_load() {
 	local client old sent
 

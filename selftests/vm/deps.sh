@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# deps.sh [build|arm64|style|ciphers|docs|peers|perf|suites]: installs the Debian packages for
+# deps.sh [build|arm64|style|ciphers|docs|kselftest|peers|perf|suites]: installs packages for
 # building and booting, or the additional ones for the build of a kernel, another architecture, or
 # the target of that name.
 set -euo pipefail
@@ -23,6 +23,7 @@ ciphers) PACKAGES=(clang libclang-rt-dev valgrind) ;;
 perf) PACKAGES=(jq libdevel-nytprof-perl linux-perf) ;;
 docs) PACKAGES=(graphviz python3-sphinx) ;;
 suites) PACKAGES=(libmbedtls-dev) ;;
+kselftest) PACKAGES=(rsync) ;;
 peers) PACKAGES=(android-libboringssl-dev dpkg-dev libssl-dev python3-pip) ;;
 esac
 

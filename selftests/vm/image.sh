@@ -3,7 +3,8 @@
 # image.sh KVER ARCH OUT: writes an initramfs of three parts: the root and the
 # kernel's modules (both cached), and a small overlay of what was built here
 # plus, in .vm, what OVERLAY (a directory) holds. The module and omertactl are of TREE,
-# another tree with these scripts, if that is set; all tests are of this one.
+# another tree with these scripts, if that is set; all tests are of this one. With BUILT_IN the
+# module is part of the kernel.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -24,8 +25,8 @@ main() {
 	pack_cpio "$stage" | cat "$root" "$dir/modules.cpio.gz" - >"$out"
 }
 
-# depmod sees the kernel's modules through a link, which is not packed: those
-# are in an archive of their own.
+# depmod sees the kernel's modules through a link, which is not packed: they are in a separate
+# archive.
 stage_modules() {
 	local dir=$1 mods ko
 
@@ -38,7 +39,8 @@ stage_modules() {
 		else
 			say "left out, as it was built for another kernel: $ko"
 		fi
-	done < <(find "$TREE/build/$KVER-$ARCH/kmod" -name '*.ko' 2>/dev/null)
+	done < <([[ -n ${BUILT_IN:-} ]] ||
+		find "$TREE/build/$KVER-$ARCH/kmod" -name '*.ko' 2>/dev/null)
 	ln -s "$dir/modules/usr/lib/modules/$release/kernel" "$mods/kernel"
 	depmod -b "$stage/usr" "$release"
 	rm "$mods/kernel"

@@ -3,13 +3,13 @@
 # kernel.sh KVER ARCH: fetches a stock Debian cloud kernel and its headers into
 # the cache: vmlinuz, config, modules/, modules.cpio.gz, build/ (for KDIR) and,
 # last, stamp with the kernel's release.
-# Nothing on the host changes: apt runs on a private state. Where there is a
-# KVER.config, the kernel is built from source.
+# Nothing on the host changes: apt runs on a private state. If there is a KVER.config, the kernel
+# is built from source.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 . "$VM_DIR/apt.sh"
 
-# What the tests can use; the rest of the tree would only slow down the boot.
+# Modules that tests may need; the rest of the tree would only slow down the boot.
 MODULE_DIRS=(arch crypto lib net drivers/{net,char,virtio})
 
 main() {

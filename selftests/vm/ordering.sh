@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# ordering.sh: whether the module's memory barriers suffice, by the kernel's memory model.
-# Prints KTAP.
+# ordering.sh: checks the module's memory barriers with the kernel's memory model. Prints KTAP.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 

@@ -15,7 +15,7 @@ setup() {
 	done
 }
 
-# What maintainer scripts would have done.
+# Do the work of maintainer scripts.
 finish() {
 	local root=$1 name
 

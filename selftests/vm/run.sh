@@ -89,7 +89,7 @@ cleanup() {
 	rm -rf "$work"
 }
 
-# What the guest's init reads.
+# Files for the guest's init.
 write_overlay() {
 	local size
 
@@ -233,9 +233,8 @@ run_guest() {
 	return "$rc"
 }
 
-# A machine of another generation id with the memory of the first, which is stopped
-# before that is read: what a running one writes in between may be missed. That it
-# was stopped is not handed on.
+# A machine with another generation id and the memory of the first. The first is stopped while its
+# memory is read, as later writes could be missed; the clone does not inherit the stopped state.
 boot_clone() {
 	local end=$((SECONDS + TIMEOUT)) state=migration.store-global-state=off
 

@@ -26,7 +26,7 @@ wireguard() {
 	machine "$KERNEL" "$ARCH_DEB" netns.sh "$@"
 }
 
-# part PATH...: of the sources, for the machine
+# part PATH...: copies a part of the kernel's sources to the machine
 part() {
 	local path
 

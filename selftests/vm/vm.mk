@@ -6,7 +6,9 @@ KERNEL ?= 6.12
 ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
-.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug check-uml check-package check-fresh uml check-ciphers check-model bench-tunnel bench-peers bench-chunk bench-report bench-perf hostile style bench-compare check-suites
+.PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug \
+	check-uml check-intree check-kselftest check-package check-fresh check-suites check-ciphers check-model uml hostile style \
+	bench-tunnel bench-peers bench-chunk bench-report bench-perf bench-compare
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -18,88 +20,79 @@ vm-kernel: vm-deps
 vm-rootfs: vm-deps
 	@selftests/vm/rootfs.sh $(ARCH_DEB)
 
-vm-modules: vm-kernel
+vm-modules: vm-kernel	## the modules for KERNEL and ARCH, see selftests/vm/kernels.tsv
 	@selftests/vm/modules.sh $(KERNEL) $(ARCH_DEB) $(if $(KCFLAGS),KCFLAGS=$(KCFLAGS))
 
-vm-shell: vm-modules
+vm-shell: vm-modules	## a shell in a guest with that kernel
 	@selftests/vm/run.sh -k $(KERNEL) -a $(ARCH_DEB) -i
 
-demo:
+demo:			## set everything up and run tunnels in a guest
 	@selftests/vm/demo.sh
 
-check:
+check:			## set everything up and run the tests with one kernel
 	@CELLS="$(CELLS)" JOBS=$(JOBS) CLANG=$(CLANG) STYLE=$(STYLE) FRESH="$(FRESH)" \
 		selftests/vm/check.sh
 
-# Every target of tests, with one tally
-check-all:
+check-all:		## every test target, with one tally
 	@selftests/vm/check_all.sh
 
-# All kernels and architectures, and clang
-matrix:
+matrix:			## the tests with all kernels and architectures; compiles with clang
 	@selftests/vm/matrix.sh
 
-# Others' tests, of the kernel's sources
-check-suites:
+check-suites:		## tests of the kernel's sources
 	@selftests/vm/suites.sh
 
-# A kernel that looks after itself, in parts: an emulated x86 keeps one CPU busy
-check-debug:
+# In parts: an emulated x86 keeps one CPU busy.
+check-debug:		## the tests in a kernel with KASAN, lockdep and kmemleak
 	@GUEST_ONLY=yes CELLS="$(addprefix debug-amd64:,others agent netns keys campaign)" \
 		TIMEOUT=7200 JOBS=$(or $(JOBS),2) selftests/vm/check.sh
 
-# A kernel that is a process, at the processor's own speed
-uml: vm-deps
+uml: vm-deps		## User-mode Linux, a kernel that is a process
 	@selftests/vm/kernel.sh uml amd64
 
-check-uml:
+check-uml:		## the tests in User-mode Linux
 	@GUEST_ONLY=yes CELLS=uml-amd64 selftests/vm/check.sh
 
-# The engine in user space: constant time, and strange lists for FUZZ_TIME seconds
-check-ciphers:
+check-ciphers:		## constant time, and lists of a fuzzer; FUZZ_TIME in seconds
 	@selftests/ciphers.sh
 
-# Attacks on the handshake, in theory; wants verifpal. Whether memory barriers suffice.
-check-model: vm-deps
+check-model: vm-deps	## models of the handshake (needs verifpal) and of memory barriers
 	@selftests/model/check.py
 	@selftests/vm/ordering.sh
 
-# Against WireGuard
-bench-tunnel:
+check-intree:		## as a part of the kernel's sources, as modules and built in
+	@selftests/vm/intree.sh
+
+check-kselftest:	## as a part of the kernel's selftests
+	@selftests/vm/kselftest.sh
+
+check-package:		## the packages, in a root of their own
+	@selftests/package.sh
+
+check-fresh:		## the README's commands in minimal roots; SUITES, USERS, CELLS
+	@SUITES="$(SUITES)" USERS="$(USERS)" CELLS="$(CELLS)" selftests/fresh.sh
+
+hostile:		## attacks on tunnels in use; FORM=core, short, normal or all; TIME, SEED
+	@FORM=$(or $(FORM),normal) TIME=$(TIME) SEED=$(SEED) selftests/vm/hostile.sh
+
+style:			## checkpatch, sparse, layers, language and other checks of the sources
+	@selftests/style.sh
+
+bench-tunnel:		## the tunnel against WireGuard and ovpn
 	@selftests/perf/bench_tunnel.sh
 
-# Devices with thousands of peers: PEERS
-bench-peers:
+bench-peers:		## devices with thousands of peers; PEERS
 	@selftests/perf/bench_peers.sh
 
-# Against another commit: BASE
-bench-compare:
+bench-compare:		## this tree against the commit BASE
 	@BASE="$(BASE)" selftests/perf/bench_compare.sh
 
-# The cipher in chunks, and ways to hand work over, inside the kernel
-bench-chunk:
+bench-chunk:		## the cipher in chunks, and ways to hand work over
 	@selftests/perf/bench_chunk.sh
 
-# What the last bench-chunk measured; measures if none has
-bench-report:
+bench-report:		## report of the last bench-chunk
 	@[ -e build/bench-chunk.json ] || selftests/perf/bench_chunk.sh
 	@selftests/perf/bench_report.py build/bench-chunk.json build/bench-report
 
-# Where the time goes, case by case
-bench-perf:
+bench-perf:		## profiles, case by case
 	@selftests/perf/perf.sh
-
-# Attacks on tunnels that are in use: FORM=core, short, normal or all; TIME for the random parts,
-# in seconds; SEED
-hostile:
-	@FORM=$(or $(FORM),normal) TIME=$(TIME) SEED=$(SEED) selftests/vm/hostile.sh
-
-style:
-	@selftests/style.sh
-
-check-package:
-	@selftests/package.sh
-
-# The README's commands in minimal roots: SUITES, USERS, CELLS
-check-fresh:
-	@SUITES="$(SUITES)" USERS="$(USERS)" CELLS="$(CELLS)" selftests/fresh.sh

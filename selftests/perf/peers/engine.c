@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tunnel's own engines, in lists; what they leave to the library in the kernel is
- * libsodium's here.
+ * The tunnel's own engines, in lists. libsodium replaces the kernel's library.
  */
 #include <linux/kernel.h>
 #include <sodium.h>

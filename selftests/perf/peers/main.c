@@ -87,7 +87,7 @@ static bool work(const struct peer *peer, size_t chunk_size, bool open)
 	}
 }
 
-/* Whether it does what it should; the first one's ciphertexts are those wanted. */
+/* Exit unless @peer seals and opens correctly; the first one provides the ciphertexts. */
 static void check(const struct peer *peer, size_t chunk_size, bool first)
 {
 	if (!work(peer, chunk_size, false))
@@ -200,7 +200,7 @@ static void print(struct measured *m, bool first)
 	       m->peer->other_cipher ? ", \"other-cipher\": true" : "");
 }
 
-/* Who moves between CPUs finds cold caches. */
+/* Stay on one CPU: another one's caches are cold. */
 static void stay(void)
 {
 	cpu_set_t set;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* OPTION and VERSION are strings: what the library was compiled with, and its version. */
+/* OPTION and VERSION are strings: the compiler's options, and the library's version. */
 #include <monocypher.h>
 #include <string.h>
 

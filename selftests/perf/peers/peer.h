@@ -12,10 +12,10 @@
 #define PEER_LIST	16
 
 /**
- * struct peer_chunk - a chunk, there and back
+ * struct peer_chunk - a chunk to seal or open
  * @plain: plaintext
  * @sealed: ciphertext with tag
- * @len: of the plaintext
+ * @len: bytes of plaintext
  * @nonce: the last eight bytes of RFC 8439's nonce as a little-endian number, the
  *	first four being zero
  */
@@ -27,16 +27,15 @@ struct peer_chunk {
 };
 
 /**
- * struct peer - somebody's ChaCha20-Poly1305
- * @name: who, with the version
- * @list: how many chunks seal() and open() are given at once, at most PEER_LIST
- * @other_cipher: whether it is another cipher, with other ciphertexts
- * @start: get ready to use a key, as once for a connection; false if it cannot here
- * @seal: seal chunks; false if that fails
- * @open: open chunks; false unless all are authentic
+ * struct peer - an implementation of ChaCha20-Poly1305
+ * @name: name and version
+ * @list: number of chunks per call of seal() and open(), at most PEER_LIST
+ * @other_cipher: it is another cipher, with different ciphertexts
+ * @start: prepare the use of a key, once per connection; returns false if it cannot run here
+ * @seal: seal chunks; returns false on failure
+ * @open: open chunks; returns false unless all are authentic
  *
- * Each object that is loaded has an array of them, "peers", which ends with one
- * without a name.
+ * Each loaded object has an array of them, "peers", which ends with one without a name.
  */
 struct peer {
 	const char *name;

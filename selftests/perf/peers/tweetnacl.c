@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * XSalsa20-Poly1305, as TweetNaCl has no ChaCha20. It wants zero bytes before what it
- * reads and writes, so there is a copy more. OPTION is a string: what it was compiled with.
+ * XSalsa20-Poly1305, as TweetNaCl has no ChaCha20. It needs zero bytes before its input and
+ * output, so there is an additional copy. OPTION is a string: the compiler's options.
  */
 #include <tweetnacl.h>
 #include <string.h>
