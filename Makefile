@@ -54,7 +54,7 @@ clean:			## remove everything that was built
 	$(MAKE) -C tools/omertactl clean
 	$(MAKE) -C kmod/tests clean
 	find kmod \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o \
-		-name '*.mod.c' -o -name '.*.cmd' -o -name modules.order -o \
+		-name '*.mod.c' -o -name '.*.cmd' -o -name '.*.d' -o -name modules.order -o \
 		-name Module.symvers \) -delete
 	rm -rf build .module-common.o .*.cmd modules.order Module.symvers
 	rm -f $(addprefix selftests/,flood perf/pingpong perf/udprate perf/swarm perf/slowdisk.so)
