@@ -123,6 +123,8 @@ order() {
 	on b ip link set to_a mtu 65535
 	make_tunnel
 	on a ip link set omr0 mtu 63000
+	# One that drops no packet for having waited
+	on a tc qdisc replace dev omr0 root pfifo limit 1000
 	on a omertactl link set omr0 policy "$1"
 	on b omertactl link set omr0 policy "$2"
 }
@@ -213,7 +215,6 @@ shared() {
 	order "$2" "$3"
 	on a omertactl link set omr0 percpu-threshold 16384
 	on b omertactl link set omr0 percpu-threshold 16384
-	on a tc qdisc replace dev omr0 root pfifo limit 1000
 	on a tc qdisc replace dev "$1" root netem slot 100ms limit 1000
 	on a sh -c 'echo 1000000 >/sys/class/net/omr0/queues/tx-0/byte_queue_limits/limit_min'
 	capture_600
