@@ -58,7 +58,7 @@ one() {
 	local start=$SECONDS verdict='ok' log=$FRESH/log
 
 	enter "$user" "$2" 2>&1 | tee "$log" | sed -u 's/^/# /' || verdict='not ok'
-	[[ $verdict == ok ]] || grep -E '^ *not ok|^FAILED' "$log" | sed 's/^/# /' || :
+	[[ $verdict == ok ]] || grep -E '^([a-z0-9.-]+:)? *not ok|^FAILED' "$log" | sed 's/^/# /' || :
 	echo "$verdict $((++n)) - $suite, $user: $1 # $((SECONDS - start)) s"
 	[[ $verdict == ok ]]
 }

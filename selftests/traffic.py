@@ -14,6 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 
 SO_SNDBUFFORCE, SO_RCVBUFFORCE, SO_TIMESTAMPING = 32, 33, 37
 UDP_SEGMENT = 103
@@ -320,6 +321,23 @@ def expect_mtu(mtu, size, address, probe=""):
 
 
 # Forged datagrams
+
+
+def serve_echoes(address):
+    """Give back what arrives on a connection to PORT."""
+    connection, _ = socket.create_server((address, PORT)).accept()
+    while data := connection.recv(4096):
+        connection.sendall(data)
+
+
+def converse(address):
+    """Send bytes on a connection to serve_echoes until killed, each when the one before it has
+    come back. Print each that has."""
+    connection = socket.create_connection((address, PORT))
+    while True:
+        connection.sendall(b".")
+        print(connection.recv(1).decode(), end="", flush=True)
+        time.sleep(0.05)
 
 
 def strangers(count, size, source=""):

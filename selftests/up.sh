@@ -144,6 +144,29 @@ test_up_fails() {
 	is "$before" state a
 }
 
+# A connection through the tunnel survives another module.
+test_new_module() {
+	local said
+
+	two_files
+	up a
+	up b
+	pings a 10.9.0.2
+	bg b ./traffic.py serve-echoes 10.9.0.2
+	await eval "on b ss -Hltn 'sport = :7777' | grep -q ."
+	bg a ./traffic.py converse 10.9.0.2 >"$DIR/said"
+	await more_than 5 stat -c %s "$DIR/said"
+	down a
+	down b
+	modprobe -r omerta
+	said=$(stat -c %s "$DIR/said")
+	modprobe omerta
+	up a
+	up b
+	await more_than "$((said + 5))" stat -c %s "$DIR/said"
+	pings a fd09::2
+}
+
 # A file with two thousand of them
 many_routes() {
 	python3 - >"$DIR/a.conf" <<-'END'
@@ -175,7 +198,8 @@ test_many_routes() {
 	is "$before" state a
 }
 
-TESTS=(test_up_down test_default_route test_up_fails test_many_routes)
+TESTS=(test_up_down test_default_route test_up_fails test_many_routes
+	test_new_module)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

@@ -78,9 +78,7 @@ hidden() {
 
 count_arm64() {
 	echo "# counted: arm64" >&2
-	"$VM_DIR/deps.sh" arm64
-	"$VM_DIR/kernel.sh" newest arm64
-	quietly "$VM_DIR/modules.sh" newest arm64
+	prepare_guest newest arm64
 	"$VM_DIR/run.sh" -o "$out/arm64" -k newest -a arm64 -n -t 3600 -- \
 		"$(RUNS=1 TIME=1 commands "$COUNTED")" | grep -v '^machine' >>"$out/lines"
 }
@@ -92,9 +90,7 @@ main() {
 	mkdir -p "$out"
 	case $BACKEND in
 	uml)
-		"$VM_DIR/deps.sh"
-		"$VM_DIR/kernel.sh" uml amd64
-		quietly "$VM_DIR/modules.sh" uml amd64
+		prepare_guest uml amd64
 		"${guest[@]}" "$(commands "$MEASURED")" >"$out/lines"
 		hidden avx512 avx2
 		hidden avx ssse3

@@ -55,7 +55,7 @@ take_turns() {
 }
 
 main() {
-	local commit backend name
+	local commit backend name kver arch
 
 	[[ -n ${BASE:-} ]] || die "usage: make bench-compare BASE=COMMIT"
 	commit=$(git -C "$TOP_DIR" rev-parse --verify --quiet "$BASE^{commit}") ||
@@ -70,9 +70,10 @@ main() {
 	quietly git -C "$TOP_DIR" worktree add --detach "${TREES[base]}" "$commit"
 	for backend in $BACKENDS; do
 		prepare "$backend"
+		read -r kver arch <<<"$(guest_of "$backend")"
 		for name in base new; do
 			say "$backend: building $name"
-			build "${TREES[$name]}" "$backend"
+			quietly "${TREES[$name]}/selftests/vm/modules.sh" "$kver" "$arch"
 		done
 	done
 	take_turns

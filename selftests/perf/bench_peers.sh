@@ -18,7 +18,6 @@ main() {
 	mkdir -p "$out"
 	: >"$out/lines"
 	prepare uml
-	build "$TOP_DIR" uml
 	quietly make -C "$TOP_DIR/tools/omertactl" build/swarm
 	cp "$TOP_DIR/tools/omertactl/build/swarm" "$TOP_DIR/selftests/perf"
 	cc -O2 -shared -fPIC -o "$TOP_DIR/selftests/perf/slowdisk.so" \

@@ -31,7 +31,6 @@ main() {
 				sed -u "s/^/hosts $(uname -m) /" | tee -a "$out/lines" >&2
 		else
 			prepare "$backend"
-			build "$TOP_DIR" "$backend"
 			measure "$backend" "${RUNS:-5}" | tee -a "$out/lines" >&2
 		fi
 	done

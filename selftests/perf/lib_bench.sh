@@ -26,9 +26,7 @@ prepare() {
 	local kver arch
 
 	read -r kver arch <<<"$(guest_of "$1")"
-	"$VM_DIR/deps.sh"
-	[[ $arch != arm64 ]] || "$VM_DIR/deps.sh" arm64
-	"$VM_DIR/kernel.sh" "$kver" "$arch"
+	prepare_guest "$kver" "$arch"
 	[[ $1 != uml ]] || make_tools
 }
 
@@ -38,14 +36,6 @@ make_tools() {
 	for tool in pingpong udprate; do
 		cc -O2 -o "$TOP_DIR/selftests/perf/$tool" "$TOP_DIR/selftests/perf/$tool.c"
 	done
-}
-
-# build TREE BACKEND: the module, by the tree's own scripts
-build() {
-	local kver arch
-
-	read -r kver arch <<<"$(guest_of "$2")"
-	quietly "$1/selftests/vm/modules.sh" "$kver" "$arch"
 }
 
 # measure BACKEND RUNS: lines "uml|icount ARCH CASE CONTENDER UNIT VALUE". Runs are of

@@ -158,8 +158,7 @@ main() {
 	: >"$out/results"
 	case $BACKEND in
 	uml)
-		"$VM_DIR/kernel.sh" uml amd64
-		quietly "$VM_DIR/modules.sh" uml amd64
+		prepare_guest uml amd64
 		# So that it can be told from other guests
 		TMPDIR=$out "$VM_DIR/run.sh" -o "$out/uml" -k uml -m 2G -t 600 -- "$(commands)" | follow
 		;;

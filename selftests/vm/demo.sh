@@ -10,15 +10,6 @@ KERNEL=${KERNEL:-6.12} ARCH_DEB=${ARCH_DEB:-amd64}
 OUT=${OUT:-$CACHE/demo}
 MARKER=omerta-demo-plaintext-marker
 
-build() {
-	"$VM_DIR/deps.sh"
-	[[ $ARCH_DEB != arm64 ]] || "$VM_DIR/deps.sh" arm64
-	"$VM_DIR/kernel.sh" "$KERNEL" "$ARCH_DEB"
-	say "building the module and omertactl"
-	quietly "$VM_DIR/modules.sh" "$KERNEL" "$ARCH_DEB"
-	quietly make -C "$TOP_DIR/tools/omertactl"
-}
-
 # The ping's pattern is the first 16 bytes of the marker, over and over.
 decode() {
 	"$VM_DIR/decode_capture.py" "$OUT/demo.pcap" --port 51900 --chunk 512 \
@@ -33,7 +24,8 @@ verdict() {
 
 main() {
 	take_lock "$OUT/lock"
-	build
+	say "fetching a kernel and building for it, if that is not yet done"
+	prepare_guest "$KERNEL" "$ARCH_DEB"
 	rm -f "$OUT/demo.pcap"
 	say "booting Linux $KERNEL"
 	"$VM_DIR/run.sh" -k "$KERNEL" -a "$ARCH_DEB" -t 300 -o "$OUT" \

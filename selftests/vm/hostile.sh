@@ -24,11 +24,7 @@ main() {
 
 	[[ ${FORM:-} != all ]] || timeout=86400
 	[[ ${FORM:-} != core ]] || core=yes FORM=short
-	"$VM_DIR/deps.sh"
-	"$VM_DIR/kernel.sh" uml amd64
-	"$VM_DIR/rootfs.sh" amd64 >/dev/null
-	quietly "$VM_DIR/modules.sh" uml amd64
-	"$VM_DIR/tool.sh" amd64 >/dev/null
+	prepare_guest uml amd64
 	echo "KTAP version 1"
 	echo "1..${#SCRIPTS[@]}"
 	for script in "${SCRIPTS[@]}"; do

@@ -49,15 +49,6 @@ test_built_in() {
 	BUILT_IN=yes "$VM_DIR/run.sh" -k uml -a amd64 -t 300 -o "$work/out" -- ./netns.sh test_loop
 }
 
-report() {
-	local log rc=0
-
-	log=$("$3" 2>&1) || rc=$?
-	((rc == 0)) || printf '%s\n' "$log" | tail -n 60 | sed 's/^/# /'
-	((rc == 0)) && echo "ok $1 - $2" || echo "not ok $1 - $2"
-	return "$rc"
-}
-
 inside() {
 	mount -t overlay -o "lowerdir=$dir,upperdir=$work/upper,workdir=$work/work" overlay "$dir"
 	echo "KTAP version 1"
@@ -74,9 +65,8 @@ main() {
 		inside
 		exit
 	fi
-	"$VM_DIR/deps.sh"
+	prepare_guest uml amd64
 	"$VM_DIR/deps.sh" build
-	"$VM_DIR/kernel.sh" uml amd64
 	"$VM_DIR/rootfs.sh" amd64 >/dev/null
 	"$VM_DIR/tool.sh" amd64 >/dev/null
 	work=$(mktemp -d)

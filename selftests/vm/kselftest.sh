@@ -25,12 +25,8 @@ install_tests() {
 }
 
 main() {
-	"$VM_DIR/deps.sh"
+	prepare_guest uml amd64
 	"$VM_DIR/deps.sh" kselftest
-	"$VM_DIR/kernel.sh" uml amd64
-	"$VM_DIR/rootfs.sh" amd64 >/dev/null
-	quietly "$VM_DIR/modules.sh" uml amd64
-	"$VM_DIR/tool.sh" amd64 >/dev/null
 	EXTRA=$(mktemp -d)
 	trap 'rm -rf "$EXTRA"' EXIT
 	export EXTRA

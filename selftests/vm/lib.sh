@@ -31,12 +31,30 @@ quietly() {
 	return "$rc"
 }
 
+# report NUMBER NAME COMMAND...: a command as a test, in KTAP
+report() {
+	local log rc=0
+
+	log=$("${@:3}" 2>&1) || rc=$?
+	((rc == 0)) || printf '%s\n' "$log" | tail -n 60 | sed 's/^/# /'
+	((rc == 0)) && echo "ok $1 - $2" || echo "not ok $1 - $2"
+	return "$rc"
+}
+
 as_root() {
 	if (($(id -u) == 0)); then
 		"$@"
 	else
 		sudo "$@"
 	fi
+}
+
+# prepare_guest KVER ARCH: all that run.sh does not build itself
+prepare_guest() {
+	"$VM_DIR/deps.sh"
+	[[ $2 != arm64 ]] || "$VM_DIR/deps.sh" arm64
+	"$VM_DIR/kernel.sh" "$1" "$2"
+	quietly "$VM_DIR/modules.sh" "$1" "$2"
 }
 
 # words_hash WORD...: a name for what is made of just these.

@@ -14,7 +14,7 @@ usage() {
 		       run.sh [options] -f|-s -- COMMAND...
 		With -f the machine is cloned when COMMAND writes the line "clone me": it is
 		stopped for good, and goes on as a copy of another generation. With -s COMMAND
-		may suspend it, if it is an x86.
+		may suspend it, if it is an x86. Neither these nor -n are for User-mode Linux.
 		COMMAND is shell code if it is one word, a command with arguments if more.
 		With -n there is one CPU, with the vector instructions of a real one, and each
 		instruction is a nanosecond of its clock: what is timed is counted, and the
@@ -59,7 +59,12 @@ parse_options() {
 	done
 	shift $((OPTIND - 1))
 	COMMAND=("$@")
+	BACKEND=qemu
+	[[ $KVER != uml ]] || BACKEND=uml
+	# shellcheck source=backend_qemu.sh
+	. "$VM_DIR/backend_$BACKEND.sh"
 	[[ -z $FORK$SUSPENDS || $MODE == command ]] || usage
+	[[ -z $FORK$SUSPENDS$COUNT || $BACKEND == qemu ]] || usage
 	[[ $MODE == shell || ${#COMMAND[@]} -gt 0 ]] || usage
 }
 
@@ -105,92 +110,8 @@ write_overlay() {
 	[[ -z ${EXTRA:-} ]] || cp -a "$EXTRA" "$1/extra"
 }
 
-# The kernel's console goes to a file of its own, so that it does not mix with the
-# command's output.
-set_qemu() {
-	local machine cpu thread tty accel
-
-	# Under emulation a simple CPU model is by far the fastest. While a kernel for
-	# x86 changes its code it has a breakpoint there, which QEMU's CPUs may meet
-	# when it has long gone, unless they run in turns.
-	case $ARCH in
-	amd64) machine=q35 cpu=qemu64 thread=single QEMU=qemu-system-x86_64 tty=ttyS0 ;;
-	arm64) machine=virt cpu=cortex-a72 thread=multi QEMU=qemu-system-aarch64 tty=ttyAMA0 ;;
-	*) die "no machine known for $ARCH" ;;
-	esac
-	accel=(-accel "tcg,thread=$thread" -cpu "$cpu")
-	if [[ -n $COUNT ]]; then
-		CPUS=1 KARGS+=' nokaslr norandmaps'
-		# To QEMU each byte of "rep movsb" is an instruction. Without these two
-		# flags the kernel copies words.
-		[[ $ARCH != amd64 ]] || cpu=max,-erms,-fsrm
-		accel=(-accel tcg -icount 'shift=0,sleep=off' -cpu "$cpu" -seed "${SEED:-1}"
-			-rtc 'base=2026-01-01T00:00:00,clock=vm')
-	elif kvm_works; then
-		accel=(-accel kvm -cpu host)
-	fi
-	guest_command=(
-		"$QEMU" -M "$machine" "${accel[@]}" -smp "$CPUS" -m "$MEM"
-		-display none -nodefaults -no-reboot -serial "file:$OUTDIR/kernel.log"
-		-kernel "$CACHE/kernels/$KVER-$ARCH/vmlinuz" -initrd "$work/initrd"
-		-append "console=$tty panic=-1 rdinit=/init quiet $KARGS"
-	)
-	if [[ -n $SUSPENDS ]]; then
-		guest_command+=(-serial "file:$work/output" -serial "file:$work/status"
-			-serial "file:$work/files")
-		return
-	fi
-	guest_command+=(
-		-device virtio-serial-pci
-		-chardev "file,id=status,path=$work/status"
-		-device 'virtserialport,chardev=status,name=status'
-		-chardev "file,id=files,path=$work/files"
-		-device 'virtserialport,chardev=files,name=files'
-	)
-	if [[ $MODE == shell ]]; then
-		guest_command+=(-chardev 'stdio,id=tty,signal=off' -device 'virtconsole,chardev=tty')
-	else
-		guest_command+=(-chardev "file,id=output,path=$work/output"
-			-device 'virtserialport,chardev=output,name=output')
-	fi
-}
-
-# Sees $work as a file system of the host; descriptors are run_guest's.
-set_uml() {
-	local tty=null,fd:4
-
-	[[ $MODE != shell ]] || tty=fd:0,fd:1
-	# shellcheck disable=SC2206 # words
-	guest_command=(
-		"$CACHE/kernels/$KVER-$ARCH/vmlinuz" "mem=$MEM" "ncpus=$CPUS" seccomp=on
-		"initrd=$work/initrd" rdinit=/init "omerta_host=$work" "uml_dir=$work"
-		con=null 'con0=null,fd:5' "con1=$tty" console=tty0 panic=-1 quiet $KARGS
-	)
-}
-
-# /dev/kvm may exist and yet hang a kernel: it has to prove itself. A kernel
-# without a root panics, and with -no-reboot that ends QEMU.
-kvm_works() {
-	local verdict
-
-	verdict=$CACHE/kvm-$(</proc/sys/kernel/random/boot_id)
-	[[ $ARCH == "$(dpkg --print-architecture)" && -w /dev/kvm ]] || return 1
-	grep -qE '^flags.*\b(vmx|svm)\b' /proc/cpuinfo || return 1
-	if [[ ! -e $verdict ]]; then
-		timeout 20 "$QEMU" -M "$machine" -accel kvm -cpu host -m 256M -display none \
-			-nodefaults -no-reboot -kernel "$CACHE/kernels/$KVER-$ARCH/vmlinuz" \
-			-append 'panic=-1 quiet' </dev/null >/dev/null 2>&1 &&
-			echo yes >"$verdict" || echo no >"$verdict"
-	fi
-	[[ $(<"$verdict") == yes ]]
-}
-
 boot() {
-	if [[ $KVER == uml ]]; then
-		set_uml
-	else
-		set_qemu
-	fi
+	set_guest
 	if [[ $MODE == shell ]]; then
 		"${guest_command[@]}" 5>>"$OUTDIR/kernel.log"
 	else
@@ -221,37 +142,14 @@ boot_command() {
 # In the background, so that a signal to this script is not held up until the
 # end.
 run_guest() {
-	local rc=0 stop=TERM
+	local rc=0
 
-	# It would trip over itself.
-	[[ $KVER != uml ]] || stop=KILL
-	timeout -s "$stop" -k 10 "$TIMEOUT" "${guest_command[@]}" "$@" <&0 2>"$work/errors" \
+	timeout -s "$STOP" -k 10 "$TIMEOUT" "${guest_command[@]}" "$@" <&0 2>"$work/errors" \
 		3>&- 4>"$work/output" 5>>"$OUTDIR/kernel.log" &
 	guest=$!
 	wait "$guest" || rc=$?
 	guest=
 	return "$rc"
-}
-
-# A machine with another generation id and the memory of the first. The first is stopped while its
-# memory is read, as later writes could be missed; the clone does not inherit the stopped state.
-boot_clone() {
-	local end=$((SECONDS + TIMEOUT)) state=migration.store-global-state=off
-
-	{
-		until grep -qx 'clone me' "$work/seen"; do
-			[[ ! -s $work/status ]] && ((SECONDS < end)) || exit
-			sleep 0.2
-		done
-		echo stop
-		echo "migrate \"exec:cat >$work/memory\""
-		echo quit
-	} | run_guest -monitor stdio -global "$state" \
-		-device vmgenid,guid=11111111-2222-3333-4444-555555555555 >"$work/monitor" || return
-	# It ended without asking for it.
-	[[ -e $work/memory ]] || return 0
-	run_guest -global "$state" -device vmgenid,guid=66666666-7777-8888-9999-aaaaaaaaaaaa \
-		-incoming "exec:cat $work/memory" </dev/null
 }
 
 # finish GUEST-STATUS: exits with the run's status.

@@ -14,10 +14,7 @@ ARCH_DEB=${ARCH_DEB:-amd64}
 
 # machine KERNEL ARCH SCRIPT [TEST...]
 machine() {
-	"$VM_DIR/kernel.sh" "$1" "$2"
-	"$VM_DIR/rootfs.sh" "$2" >/dev/null
-	quietly "$VM_DIR/modules.sh" "$1" "$2"
-	"$VM_DIR/tool.sh" "$2" >/dev/null
+	prepare_guest "$1" "$2"
 	"$VM_DIR/run.sh" -k "$1" -a "$2" -t 3600 -o "$OUT/${3%.sh}" -- "./suites/$3" "${@:4}"
 }
 

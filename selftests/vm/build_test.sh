@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+# build_test.sh KERNEL ARCH: builds what a machine with that kernel needs. Prints KTAP.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+# shellcheck disable=SC2317 # called by report
+# -Werror, as a printed warning would be gone in the next build. modpost repeats its warnings.
+modules() {
+	local log rc=0
+
+	log=$("$VM_DIR/modules.sh" "$1" "$2" KCFLAGS=-Werror 2>&1) || rc=$?
+	printf '%s\n' "$log"
+	((rc == 0)) && ! grep -q 'WARNING:' <<<"$log"
+}
+
+main() {
+	local rc=0
+
+	[[ $2 != arm64 ]] || "$VM_DIR/deps.sh" arm64
+	"$VM_DIR/kernel.sh" "$1" "$2"
+	"$VM_DIR/rootfs.sh" "$2" >/dev/null
+	# image.sh includes it if it can be built; a stage of its own tests that.
+	[[ $2 != amd64 ]] || "$VM_DIR/tool_kem.sh" >/dev/null || :
+	echo '1..2'
+	report 1 'modules build without warnings' modules "$@" || rc=1
+	report 2 'omertactl builds' "$VM_DIR/tool.sh" "$2" || rc=1
+	exit "$rc"
+}
+
+(($# == 2)) || die "usage: build_test.sh KERNEL ARCH"
+main "$@"

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+# Stages of the tests, one target each, for check.sh, which sets CELLS, OUT and TIMEOUT. How many
+# run in parallel is make's -j.
+
+VM := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
+TOP := $(VM)/../..
+stage = @$(VM)/stage.sh $@
+
+# Of a cell KERNEL-ARCH:SET or a machine KERNEL-ARCH
+machines := $(sort $(foreach cell,$(CELLS),$(firstword $(subst :, ,$(cell)))))
+# All tests are four sets in User-mode Linux: they wait for most of their time.
+all_sets = $(if $(filter uml-amd64,$1),$(addprefix $1-,others netns keys agent),$(subst :,-,$1))
+guests := $(addprefix guest-,$(foreach cell,$(CELLS),$(call all_sets,$(cell))))
+emulated := $(filter-out uml-%,$(machines))
+# Of a target KIND-KERNEL-ARCH-SET
+kernel = $(word 2,$(subst -, ,$@))
+arch = $(word 3,$(subst -, ,$@))
+set = $(word 4,$(subst -, ,$@))
+user_tests = sh -c 'make -s -C $(TOP)/kmod/tests $1 >&2 && $(TOP)/kmod/tests/$1'
+run = $(VM)/run.sh -k $(kernel) -a $(arch) -o $(OUT)/$@
+
+host := tally sources decode compare ordering leaves lists omertactl ml-kem
+judges := style ciphers clang
+.PHONY: host builds processes machines $(host) $(judges) hostile suites fresh
+
+host: $(host)
+builds: $(addprefix build-,$(machines))
+processes: $(filter guest-uml-%,$(guests))
+# Those that have a machine of their own come last.
+machines: $(filter-out guest-uml-%,$(guests)) $(addprefix clone-,$(emulated)) \
+	$(addprefix suspend-,$(emulated)) $(addprefix isolated-,$(filter debug-%,$(emulated)))
+
+tally: ; $(stage) $(VM)/ktap_tally_test.py
+sources: ; $(stage) $(VM)/sources_test.sh
+decode: ; $(stage) $(VM)/decode_capture_test.py
+compare: ; $(stage) $(TOP)/selftests/perf/compare_report_test.py
+ordering: ; $(stage) $(VM)/ordering.sh
+leaves: ; $(stage) $(call user_tests,leaf_tests)
+lists: ; $(stage) $(call user_tests,lists)
+omertactl: ; $(stage) make -s -C $(TOP)/tools/omertactl check
+ml-kem: ; $(stage) $(VM)/tool_kem.sh check
+build-%: ; $(stage) $(VM)/build_test.sh $(kernel) $(arch)
+
+# KASAN and kmemleak need more memory.
+guest-%:
+	$(stage) $(run) -m $(if $(filter debug,$(kernel)),2G,1G) -t $(or $(TIMEOUT),3600) \
+		-- ./run_all.sh $(set)
+
+clone-%-amd64: ; $(stage) $(run) -f -t 600 -- ./vmfork.sh
+clone-%:
+	$(stage) echo "1..0 # SKIP only QEMU for x86 has generation ids"
+suspend-%-amd64: ; $(stage) $(run) -s -t 900 -- ./suspend.sh
+suspend-%:
+	$(stage) echo "1..0 # SKIP only QEMU for x86 is woken by a clock"
+
+# On CPUs of which one is isolated, which a kernel that checks itself watches
+isolated-%:
+	$(stage) $(run) -m 2G -t 1200 -A isolcpus=domain,1 \
+		-- ./netns.sh test_policy_percpu test_policy_auto
+
+hostile: ; $(stage) env FORM=$(if $(filter-out %:core,$(CELLS)),short,core) $(VM)/hostile.sh
+style: ; $(stage) $(TOP)/selftests/style.sh
+ciphers: ; $(stage) $(TOP)/selftests/ciphers.sh
+clang: ; $(stage) $(VM)/clang.sh
+suites: ; $(stage) env OUT=$(OUT)/suites $(VM)/suites.sh
+# A minimal root of the suite that this machine is not
+fresh: ; $(stage) env SUITES=other USERS=newcomer CELLS=$(FRESH) $(TOP)/selftests/fresh.sh
