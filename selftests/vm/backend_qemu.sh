@@ -78,7 +78,7 @@ boot_clone() {
 	local end=$((SECONDS + TIMEOUT)) state=migration.store-global-state=off
 
 	{
-		until grep -qx 'clone me' "$work/seen"; do
+		until grep -qsx 'clone me' "$work/seen"; do
 			[[ ! -s $work/status ]] && ((SECONDS < end)) || exit
 			sleep 0.2
 		done
