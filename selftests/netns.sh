@@ -123,7 +123,7 @@ order() {
 	on b ip link set to_a mtu 65535
 	make_tunnel
 	on a ip link set omr0 mtu 63000
-	# One that drops no packet for having waited
+	# fq_codel would drop packets that waited for long.
 	on a tc qdisc replace dev omr0 root pfifo limit 1000
 	on a omertactl link set omr0 policy "$1"
 	on b omertactl link set omr0 policy "$2"
