@@ -14,7 +14,6 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 
 SO_SNDBUFFORCE, SO_RCVBUFFORCE, SO_TIMESTAMPING = 32, 33, 37
 UDP_SEGMENT = 103
@@ -320,9 +319,6 @@ def expect_mtu(mtu, size, address, probe=""):
         sys.exit((number, info) != (errno.EMSGSIZE, int(mtu)) and f"error {number}, MTU {info}")
 
 
-# Forged datagrams
-
-
 def serve_echoes(address):
     """Give back what arrives on a connection to PORT."""
     connection, _ = socket.create_server((address, PORT)).accept()
@@ -337,7 +333,9 @@ def converse(address):
     while True:
         connection.sendall(b".")
         print(connection.recv(1).decode(), end="", flush=True)
-        time.sleep(0.05)
+
+
+# Forged datagrams
 
 
 def strangers(count, size, source=""):

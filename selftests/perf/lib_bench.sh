@@ -21,7 +21,7 @@ guest_of() {
 	esac
 }
 
-# prepare BACKEND: its kernel, and what building for it needs
+# prepare BACKEND: its kernel, the modules for it, and what measures there
 prepare() {
 	local kver arch
 

@@ -4,8 +4,8 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-# shellcheck disable=SC2317 # called by report
 # -Werror, as a printed warning would be gone in the next build. modpost repeats its warnings.
+# shellcheck disable=SC2317 # called by report
 modules() {
 	local log rc=0
 

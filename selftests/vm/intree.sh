@@ -67,6 +67,7 @@ main() {
 	fi
 	prepare_guest uml amd64
 	"$VM_DIR/deps.sh" build
+	# Here, as files made inside would be root's
 	"$VM_DIR/rootfs.sh" amd64 >/dev/null
 	"$VM_DIR/tool.sh" amd64 >/dev/null
 	work=$(mktemp -d)

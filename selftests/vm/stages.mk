@@ -64,4 +64,4 @@ ciphers: ; $(stage) $(TOP)/selftests/ciphers.sh
 clang: ; $(stage) $(VM)/clang.sh
 suites: ; $(stage) env OUT=$(OUT)/suites $(VM)/suites.sh
 # A minimal root of the suite that this machine is not
-fresh: ; $(stage) env SUITES=other USERS=newcomer CELLS=$(FRESH) $(TOP)/selftests/fresh.sh
+fresh: ; $(stage) env SUITES=other USERS=newcomer CELLS="$(FRESH)" $(TOP)/selftests/fresh.sh
