@@ -28,10 +28,10 @@ static unsigned int count_mb(const struct omerta_engine *engine,
 		return 0;
 	for (i = 0; i < n && i < OMERTA_CHUNK_LIST; i++) {
 		bytes += list[i].len;
-		if (list[i].len >= OMERTA_MB_LONG_CHUNK || bytes > OMERTA_MB_LIST_BYTES)
+		if (list[i].len > engine->longest || bytes > *engine->at_once)
 			break;
 	}
-	return i >= engine->min_chunks && may_use_simd() ? i : 0;
+	return i && may_use_simd() ? i : 0;
 }
 
 /**

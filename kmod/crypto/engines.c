@@ -8,6 +8,8 @@
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/string.h>
 
 #include "compat/compat.h"
@@ -61,21 +63,31 @@ static bool has_neon(void)
 }
 #endif
 
-#define ENGINE(isa, min_chunks)						\
+enum isa { AVX512IFMA, AVX512VL, AVX2, SSSE3, SSE2, NEON, ISAS };
+
+/* At most so many bytes at once, fewer if they take too long here; see limit_bytes(). */
+#define MOST_AT_ONCE	65536
+
+static u32 at_once[ISAS] = { [0 ... ISAS - 1] = MOST_AT_ONCE };
+
+#define ENGINE(ISA, isa, longest)					\
 	{ "mb-" #isa, has_##isa, omerta_mb_keys_##isa,			\
 	  omerta_mb_crypt_##isa, omerta_mb_tags_##isa,			\
-	  omerta_mb_wipe_##isa, min_chunks }
+	  omerta_mb_wipe_##isa, longest, &at_once[ISA] }
 
-/* Fastest first. */
+/*
+ * Fastest first. Chunks longer than the number are faster with the library: see the curves of
+ * "make bench-chunk".
+ */
 static const struct omerta_engine engines[] = {
 #ifdef MB_X86
-	ENGINE(avx512ifma, 2),
-	ENGINE(avx512vl, 3),
-	ENGINE(avx2, 3),
-	ENGINE(ssse3, 4),
-	ENGINE(sse2, 4),
+	ENGINE(AVX512IFMA, avx512ifma, 65536),
+	ENGINE(AVX512VL, avx512vl, 65536),
+	ENGINE(AVX2, avx2, 65536),
+	ENGINE(SSSE3, ssse3, 65536),
+	ENGINE(SSE2, sse2, 65536),
 #elif defined(MB_ARM64)
-	ENGINE(neon, 2),
+	ENGINE(NEON, neon, 65536),
 #endif
 };
 
@@ -85,15 +97,33 @@ static enum verdict { UNTESTED, GOOD, BAD } verdicts[ARRAY_SIZE(engines)];
 /* NULL is the library. */
 static const struct omerta_engine *default_engine __read_mostly;
 
+/* The longest time with preemption off, and bytes that are processed however slow that is */
+#define LONGEST_NS	20000
+#define LEAST_AT_ONCE	4096
+
+/* Set the bytes that fit the time, if a list of full chunks takes @ns. */
+static void limit_bytes(u32 *bytes, u64 ns)
+{
+	u64 fit = div64_u64((u64)OMERTA_CHUNK_LIST * OMERTA_CHUNK_MIN * LONGEST_NS,
+			    max(ns, 1ULL));
+
+	*bytes = clamp_t(u64, fit, LEAST_AT_ONCE, MOST_AT_ONCE);
+}
+
 /* Test an engine once. Returns 0, -EOPNOTSUPP or -ENOMEM. */
 static int check_engine(const struct omerta_engine *engine)
 {
 	enum verdict *v = &verdicts[engine - engines];
+	u64 ns;
 	int err;
 
 	if (!engine->is_supported() || !may_use_simd())
 		return -EOPNOTSUPP;
 	if (*v == UNTESTED) {
+		err = omerta_selftest_time(engine, &ns);
+		if (err)
+			return err;
+		limit_bytes(&at_once[engine->at_once - at_once], ns);
 		err = omerta_selftest(engine);
 		if (err == -ENOMEM)
 			return err;

@@ -14,7 +14,9 @@ struct omerta_mb;
  * @crypt: encrypt or decrypt a list, see mb_simd.h
  * @tags: make the tags of a list, see mb_simd.h
  * @wipe: zeroize the secrets in a scratch area, see mb_simd.h
- * @min_chunks: shortest list that is faster than the library
+ * @longest: longest chunk, in bytes, that is faster than the library
+ * @at_once: most bytes of a list that are processed with preemption off; longer chunks go to
+ *	     the library
  */
 struct omerta_engine {
 	const char *name;
@@ -25,8 +27,9 @@ struct omerta_engine {
 		      unsigned int n, bool open);
 	void (*tags)(struct omerta_mb *mb, const struct omerta_chunk *list,
 		     unsigned int n);
-	void (*wipe)(struct omerta_mb *mb);
-	unsigned int min_chunks;
+	void (*wipe)(struct omerta_mb *mb, unsigned int n);
+	u32 longest;
+	const u32 *at_once;
 };
 
 int omerta_engine_init(void);

@@ -10,6 +10,7 @@
 
 #include <linux/bits.h>
 #include <linux/errno.h>
+#include <linux/minmax.h>
 #include <linux/percpu.h>
 
 #include "compat/compat.h"
@@ -18,23 +19,46 @@
 /* Used with BH off, since softirqs use it as well. */
 static struct omerta_mb __percpu *scratch;
 
-/* Take this CPU's scratch area. The caller ends with put_cpu_ptr() and local_bh_enable(). */
-static struct omerta_mb *mb_enter(const u8 *secret)
+/*
+ * Take this CPU's scratch area; the caller ends with put_cpu_ptr() and local_bh_enable().
+ * If the lengths of @list differ much, it becomes a list with the longest chunk first: lanes
+ * of Poly1305 have to wait for the longest chunk beside them. @from: positions in the list
+ * that was given
+ */
+static struct omerta_mb *mb_enter(const u8 *secret, const struct omerta_chunk **list,
+				  unsigned int n, u8 *from)
 {
+	const struct omerta_chunk *given = *list;
+	u64 longest = 0, total = 0;
 	struct omerta_mb *mb;
-	unsigned int i;
+	unsigned int i, at;
 
 	local_bh_disable();
 	mb = get_cpu_ptr(scratch);
 	for (i = 0; i < ARRAY_SIZE(mb->secret); i++)
 		mb->secret[i] = get_unaligned_le32(secret + 4 * i);
+	for (i = 0; i < n; i++) {
+		longest = max_t(u64, longest, given[i].len);
+		total += given[i].len;
+		from[i] = i;
+	}
+	if (4 * total >= 3 * longest * n)
+		return mb;
+	for (i = 0; i < n; i++) {
+		for (at = i; at && given[from[at - 1]].len < given[i].len; at--)
+			from[at] = from[at - 1];
+		from[at] = i;
+	}
+	for (i = 0; i < n; i++)
+		mb->sorted[i] = given[from[i]];
+	*list = mb->sorted;
 	return mb;
 }
 
 /**
  * omerta_mb_seal() - seal a list of chunks together
  * @engine: the engine, not the library
- * @list: the chunks, each shorter than OMERTA_MB_LONG_CHUNK
+ * @list: the chunks, each no longer than the engine's longest
  * @n: their number, at most OMERTA_CHUNK_LIST
  * @secret: the key's send secret
  *
@@ -44,7 +68,8 @@ void omerta_mb_seal(const struct omerta_engine *engine,
 		    const struct omerta_chunk *list, unsigned int n,
 		    const u8 *secret)
 {
-	struct omerta_mb *mb = mb_enter(secret);
+	u8 from[OMERTA_CHUNK_LIST];
+	struct omerta_mb *mb = mb_enter(secret, &list, n, from);
 	unsigned int i;
 
 	scoped_ksimd() {
@@ -57,7 +82,7 @@ void omerta_mb_seal(const struct omerta_engine *engine,
 			put_unaligned_le64(mb->tag[0][i], tag);
 			put_unaligned_le64(mb->tag[1][i], tag + 8);
 		}
-		engine->wipe(mb);
+		engine->wipe(mb, n);
 	}
 	put_cpu_ptr(scratch);
 	local_bh_enable();
@@ -83,7 +108,7 @@ static noinline_for_stack void decrypt_good(const struct omerta_engine *engine,
 /**
  * omerta_mb_open() - open a list of chunks together
  * @engine: the engine, not the library
- * @list: the chunks, each shorter than OMERTA_MB_LONG_CHUNK
+ * @list: the chunks, each no longer than the engine's longest
  * @n: their number, at most OMERTA_CHUNK_LIST
  * @secret: the key's receive secret
  *
@@ -96,9 +121,10 @@ u32 omerta_mb_open(const struct omerta_engine *engine,
 		   const struct omerta_chunk *list, unsigned int n,
 		   const u8 *secret)
 {
-	struct omerta_mb *mb = mb_enter(secret);
+	u8 from[OMERTA_CHUNK_LIST];
+	struct omerta_mb *mb = mb_enter(secret, &list, n, from);
+	u32 good = 0, sorted_good = 0;
 	unsigned int i;
-	u32 good = 0;
 
 	scoped_ksimd() {
 		engine->keys(mb, list, n, true);
@@ -108,13 +134,14 @@ u32 omerta_mb_open(const struct omerta_engine *engine,
 			u64 a = mb->tag[0][i] ^ get_unaligned_le64(tag);
 			u64 b = mb->tag[1][i] ^ get_unaligned_le64(tag + 8);
 
-			good |= (u32)!(a | b) << i;
+			sorted_good |= (u32)!(a | b) << i;
+			good |= (u32)!(a | b) << from[i];
 		}
 		if (good == OMERTA_CHUNK_ALL(n))
 			engine->crypt(mb, list, n, true);
 		else
-			decrypt_good(engine, mb, list, n, good);
-		engine->wipe(mb);
+			decrypt_good(engine, mb, list, n, sorted_good);
+		engine->wipe(mb, n);
 	}
 	put_cpu_ptr(scratch);
 	local_bh_enable();

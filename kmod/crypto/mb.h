@@ -9,16 +9,7 @@
 
 #define OMERTA_BLOCK_LEN	64
 
-/*
- * Most bytes that are processed with preemption off: some 20 us on a CPU with no more
- * than SSE2.
- */
-#define OMERTA_MB_LIST_BYTES	8192
-
-/* From this length on the library fills its vectors as well, with fewer tags to make. */
-#define OMERTA_MB_LONG_CHUNK	4096
-
-/* Lanes of the widest instruction set, for blocks and for chunks. */
+/* Lanes of the widest instruction set for blocks, and columns of a list */
 #define OMERTA_MB_BLOCKS	32
 #define OMERTA_MB_WAYS		16
 
@@ -32,8 +23,8 @@
  * @to: output
  */
 struct omerta_mb_lanes {
-	u32 counter[OMERTA_MB_BLOCKS];
-	u32 nonce[2][OMERTA_MB_BLOCKS];
+	u32 counter[2 * OMERTA_MB_BLOCKS];
+	u32 nonce[2][2 * OMERTA_MB_BLOCKS];
 	u32 len[OMERTA_MB_BLOCKS];
 	const u8 *from[OMERTA_MB_BLOCKS];
 	u8 *to[OMERTA_MB_BLOCKS];
@@ -65,27 +56,35 @@ struct omerta_mb_cursor {
  * struct omerta_mb - scratch area of a CPU
  * @lanes: the current blocks and the next ones
  * @cursor: position after the blocks that were made together with the one-time keys
+ * @sorted: the list, if its lengths differ
  * @words: ciphertext words, for steps in which some lanes have fewer bytes than others
- * @stashed: number of key stream blocks left over from making the one-time keys;
- *	everything after this member is secret
+ * @stash: the first of the key stream blocks that were left over from making the one-time
+ *	keys
+ * @stashed: number of those blocks
+ * @made: number of @blocks that were written
+ * @has_group: @group was written; everything after this member is secret
  * @secret: the ChaCha20 key, as words in the CPU's byte order
  * @key: one-time Poly1305 keys in the CPU's byte order, word w of chunk i at [w][i]
  * @tag: tags, words of chunk i at [0][i] and [1][i]
  * @part: key stream block of a chunk's last, partial block
  * @blocks: key stream, in the engine's lanes, or the stashed blocks in the order of use
- * @groups: state of the groups of chunks whose tags are made
+ * @group: state of the chunks whose tags are made
  */
 struct omerta_mb {
 	struct omerta_mb_lanes lanes[2];
 	struct omerta_mb_cursor cursor;
-	u8 words[1024] __aligned(64);
+	struct omerta_chunk sorted[OMERTA_CHUNK_LIST];
+	u8 words[256] __aligned(64);
+	unsigned int stash;
 	unsigned int stashed;
-	u32 secret[8];
-	u32 key[8][OMERTA_MB_WAYS] __aligned(64);
-	u64 tag[2][OMERTA_MB_WAYS] __aligned(64);
-	u8 part[OMERTA_BLOCK_LEN];
+	unsigned int made;
+	bool has_group;
+	u32 secret[8] __aligned(64);
+	u32 key[8][2 * OMERTA_MB_WAYS] __aligned(64);
+	u64 tag[2][2 * OMERTA_MB_WAYS] __aligned(64);
+	u8 part[OMERTA_BLOCK_LEN] __aligned(64);
 	u8 blocks[OMERTA_MB_BLOCKS][OMERTA_BLOCK_LEN] __aligned(64);
-	u8 groups[2048] __aligned(64);
+	u8 group[1536] __aligned(64);
 };
 
 /* Functions that mb_simd.h defines for each instruction set. */
@@ -99,7 +98,7 @@ struct omerta_mb {
 	void omerta_mb_tags_##isa(struct omerta_mb *mb,				\
 				  const struct omerta_chunk *list,		\
 				  unsigned int n);				\
-	void omerta_mb_wipe_##isa(struct omerta_mb *mb)
+	void omerta_mb_wipe_##isa(struct omerta_mb *mb, unsigned int n)
 
 OMERTA_MB_PROTOTYPES(avx512ifma);
 OMERTA_MB_PROTOTYPES(avx512vl);
@@ -107,6 +106,11 @@ OMERTA_MB_PROTOTYPES(avx2);
 OMERTA_MB_PROTOTYPES(ssse3);
 OMERTA_MB_PROTOTYPES(sse2);
 OMERTA_MB_PROTOTYPES(neon);
+
+/* And for one that helps another */
+void omerta_mb_batch_avx512vl(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
+			      unsigned int made, unsigned int first, unsigned int keys);
+void omerta_mb_transpose_avx512vl(struct omerta_mb *mb, unsigned int at);
 
 struct omerta_engine;
 

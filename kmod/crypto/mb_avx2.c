@@ -4,5 +4,9 @@
 #define BATCHES	1
 #define WAYS	4
 #define BYTE_SHUFFLES
+#define FIXED_STEPS	6
+#define LEVEL_STEPS	1
+#define ONE_MOST	20
+#define ONE_FIXED	2
 #define LIMBS	"mb_limbs26.h"
 #include "crypto/mb_simd.h"

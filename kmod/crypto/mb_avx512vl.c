@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #define ISA	avx512vl
 #define LANES	8
+#define MANY_REGISTERS
 #define BATCHES	2
 #define WAYS	4
+#define FIXED_STEPS	6
+#define LEVEL_STEPS	1
+#define ONE_MOST	20
+#define ONE_FIXED	2
 #define LIMBS	"mb_limbs26.h"
+#define IS_NARROW
 #include "crypto/mb_simd.h"

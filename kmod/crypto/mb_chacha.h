@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * ChaCha20 (RFC 8439, 2.3) of many blocks at once, which may belong to different chunks:
- * each block has one lane of 16 vectors. BATCHES times 16 vectors, as many as the registers
- * hold, are processed together: each operation depends on the one before, and those of the
- * other batch fill the gaps.
+ * each block has one lane of 16 vectors. Long lists are processed in BATCHES of 16 vectors,
+ * interleaved: each operation depends on the one before, and those of the other batch fill
+ * the gaps.
  */
 #define BLOCKS		(BATCHES * LANES)
 
@@ -11,7 +11,9 @@ typedef u32 lanes_t __attribute__((__vector_size__(4 * LANES)));
 typedef u8 bytes_t __attribute__((__vector_size__(4 * LANES)));
 typedef lanes_t state_t[16];
 
-static_assert(BATCHES * sizeof(state_t) <= sizeof_field(struct omerta_mb, blocks));
+#define SHUFFLE(a, b, ...)	__builtin_shufflevector(a, b, __VA_ARGS__)
+
+static_assert(sizeof(state_t) <= sizeof_field(struct omerta_mb, blocks));
 
 static __always_inline lanes_t load(const void *from)
 {
@@ -41,10 +43,10 @@ static __always_inline lanes_t rotate(lanes_t v, int bits)
 	return rotated;
 }
 #else
-static __always_inline lanes_t rotate(lanes_t v, int bits)
-{
-	return v << bits | v >> (32 - bits);
-}
+#define rotate(v, bits)	({						\
+	typeof(v) _v = (v);						\
+	_v << (bits) | _v >> (32 - (bits));				\
+})
 #endif
 
 #ifdef BYTE_SHUFFLES
@@ -75,62 +77,82 @@ static __always_inline lanes_t rotate8(lanes_t v)
 #define rotate16(v)	rotate(v, 16)
 #define rotate8(v)	rotate(v, 8)
 #endif
+#define rotate12(v)	rotate(v, 12)
+#define rotate7(v)	rotate(v, 7)
 
-#if BATCHES > 1
-/* Four quarter rounds, of the columns or the diagonals, interleaved by operation */
-static __always_inline void four_rounds(state_t *x, int batches, bool diagonal)
+#ifdef NARROW
+/* A batch of half as many blocks */
+typedef u32 half_t __attribute__((__vector_size__(2 * LANES)));
+typedef half_t half_state_t[16];
+#else
+typedef lanes_t half_t;
+#endif
+
+#ifdef MANY_REGISTERS
+/*
+ * Four quarter rounds, of the columns or the diagonals, interleaved by operation. @y may be
+ * NULL.
+ */
+static __always_inline void four_rounds(state_t *x, int batches, half_t *y, bool diagonal)
 {
 	int i, q;
 
-#define EACH	UNROLLED for (i = 0; i < batches; i++)		\
-			UNROLLED for (q = 0; q < 4; q++)
-#define ROW(r)	x[i][4 * (r) + (q + diagonal * (r)) % 4]
-	EACH ROW(0) += ROW(1);
-	EACH ROW(3) = rotate16(ROW(3) ^ ROW(0));
-	EACH ROW(2) += ROW(3);
-	EACH ROW(1) = rotate(ROW(1) ^ ROW(2), 12);
-	EACH ROW(0) += ROW(1);
-	EACH ROW(3) = rotate8(ROW(3) ^ ROW(0));
-	EACH ROW(2) += ROW(3);
-	EACH ROW(1) = rotate(ROW(1) ^ ROW(2), 7);
-#undef ROW
+#define ROW(r)	(4 * (r) + (q + diagonal * (r)) % 4)
+#define EACH(op, ...) do {						\
+	UNROLLED for (i = 0; i < batches; i++)				\
+		UNROLLED for (q = 0; q < 4; q++)			\
+			op(x[i], __VA_ARGS__);				\
+	if (y)								\
+		UNROLLED for (q = 0; q < 4; q++)			\
+			op(y, __VA_ARGS__);				\
+} while (0)
+#define ADD(x, a, b)		((x)[ROW(a)] += (x)[ROW(b)])
+#define TURN(x, a, b, bits)	((x)[ROW(a)] = rotate##bits((x)[ROW(a)] ^ (x)[ROW(b)]))
+	EACH(ADD, 0, 1);
+	EACH(TURN, 3, 0, 16);
+	EACH(ADD, 2, 3);
+	EACH(TURN, 1, 2, 12);
+	EACH(ADD, 0, 1);
+	EACH(TURN, 3, 0, 8);
+	EACH(ADD, 2, 3);
+	EACH(TURN, 1, 2, 7);
+#undef TURN
+#undef ADD
 #undef EACH
+#undef ROW
 }
 
-static __always_inline void double_round(state_t *x, int batches)
+static __always_inline void double_round(state_t *x, int batches, half_t *y)
 {
-	four_rounds(x, batches, false);
-	four_rounds(x, batches, true);
+	four_rounds(x, batches, y, false);
+	four_rounds(x, batches, y, true);
 }
 #else
 /* One quarter round after the other: four at once would need too many registers. */
-static __always_inline void quarter_round(state_t *x, int batches, int a, int b,
-					  int c, int d)
+static __always_inline void quarter_round(lanes_t *x, int a, int b, int c, int d)
 {
-	int i;
-
-#define EACH	UNROLLED for (i = 0; i < batches; i++)
-	EACH x[i][a] += x[i][b];
-	EACH x[i][d] = rotate16(x[i][d] ^ x[i][a]);
-	EACH x[i][c] += x[i][d];
-	EACH x[i][b] = rotate(x[i][b] ^ x[i][c], 12);
-	EACH x[i][a] += x[i][b];
-	EACH x[i][d] = rotate8(x[i][d] ^ x[i][a]);
-	EACH x[i][c] += x[i][d];
-	EACH x[i][b] = rotate(x[i][b] ^ x[i][c], 7);
-#undef EACH
+	x[a] += x[b];
+	x[d] = rotate16(x[d] ^ x[a]);
+	x[c] += x[d];
+	x[b] = rotate12(x[b] ^ x[c]);
+	x[a] += x[b];
+	x[d] = rotate8(x[d] ^ x[a]);
+	x[c] += x[d];
+	x[b] = rotate7(x[b] ^ x[c]);
 }
 
-static __always_inline void double_round(state_t *x, int batches)
+static __always_inline void double_round(state_t *made, int batches, half_t *y)
 {
-	quarter_round(x, batches, 0, 4, 8, 12);
-	quarter_round(x, batches, 1, 5, 9, 13);
-	quarter_round(x, batches, 2, 6, 10, 14);
-	quarter_round(x, batches, 3, 7, 11, 15);
-	quarter_round(x, batches, 0, 5, 10, 15);
-	quarter_round(x, batches, 1, 6, 11, 12);
-	quarter_round(x, batches, 2, 7, 8, 13);
-	quarter_round(x, batches, 3, 4, 9, 14);
+	lanes_t *x = made[0];
+
+	quarter_round(x, 0, 4, 8, 12);
+	quarter_round(x, 1, 5, 9, 13);
+	quarter_round(x, 2, 6, 10, 14);
+	quarter_round(x, 3, 7, 11, 15);
+	quarter_round(x, 0, 5, 10, 15);
+	quarter_round(x, 1, 6, 11, 12);
+	quarter_round(x, 2, 7, 8, 13);
+	quarter_round(x, 3, 4, 9, 14);
 }
 #endif
 
@@ -163,37 +185,104 @@ static __always_inline void next_block(struct omerta_mb_cursor *c,
 	c->left = c->left > OMERTA_BLOCK_LEN ? c->left - OMERTA_BLOCK_LEN : 0;
 }
 
-/* Give lanes from @lane on the blocks at the cursor, which will be stashed. */
-static __always_inline void next_stashed(struct omerta_mb_cursor *c,
-					 struct omerta_mb_lanes *l, u32 lane)
-{
-	u32 end, len;
+#if LANES == 16
+#define NUMBERS		((lanes_t){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 })
+#elif LANES == 8
+#define NUMBERS		((lanes_t){ 0, 1, 2, 3, 4, 5, 6, 7 })
+#else
+#define NUMBERS		((lanes_t){ 0, 1, 2, 3 })
+#endif
 
-	while (lane < BLOCKS) {
-		while (!c->left && c->list < c->end)
-			begin_chunk(c);
-		end = c->left ? lane + DIV_ROUND_UP(c->left, OMERTA_BLOCK_LEN) : BLOCKS;
-		end = min_t(u32, end, BLOCKS);
-		len = min_t(u32, c->left, (end - lane) * OMERTA_BLOCK_LEN);
-		for (; lane < end; lane++) {
-			l->counter[lane] = c->counter++;
-			l->nonce[0][lane] = c->nonce;
-			l->nonce[1][lane] = c->nonce >> 32;
-		}
-		c->from += len;
-		c->to += len;
-		c->left -= len;
+/* Give lanes from @lane to @end consecutive blocks of a chunk; lanes after them change, too. */
+static __always_inline void set_lanes(struct omerta_mb_lanes *l, u32 lane, u32 end,
+				      u32 counter, u64 nonce)
+{
+	for (; lane < end; lane += LANES, counter += LANES) {
+		store(&l->counter[lane], all(counter) + NUMBERS);
+		store(&l->nonce[0][lane], all(nonce));
+		store(&l->nonce[1][lane], all(nonce >> 32));
 	}
 }
+
+/* Move on by @n blocks of the cursor's chunk. */
+static __always_inline void skip_blocks(struct omerta_mb_cursor *c, u32 n)
+{
+	u32 len = min_t(u32, c->left, n * OMERTA_BLOCK_LEN);
+
+	c->counter += n;
+	c->from += len;
+	c->to += len;
+	c->left -= len;
+}
+
+/* Give lanes from @lane to @last the blocks at the cursor, which will be stashed. */
+static __always_inline void next_stashed(struct omerta_mb_cursor *c,
+					 struct omerta_mb_lanes *l, u32 lane, u32 last)
+{
+	while (lane < last) {
+		u32 end;
+
+		while (!c->left)
+			begin_chunk(c);
+		end = min(lane + DIV_ROUND_UP(c->left, OMERTA_BLOCK_LEN), last);
+		set_lanes(l, lane, end, c->counter, c->nonce);
+		skip_blocks(c, end - lane);
+		lane = end;
+	}
+}
+
+/* The first row of the state */
+static const u32 constants[] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b206574 };
+
+/* Set the state of a batch before the first round. */
+static __always_inline void begin_state(lanes_t *x, const u32 *k,
+					const struct omerta_mb_lanes *l, unsigned int batch)
+{
+	unsigned int at = batch * LANES;
+	int i;
+
+	UNROLLED
+	for (i = 0; i < 4; i++)
+		x[i] = all(constants[i]);
+	UNROLLED
+	for (i = 0; i < 8; i++)
+		x[4 + i] = all(k[i]);
+	x[12] = load(&l->counter[at]);
+	x[13] = all(0);
+	x[14] = load(&l->nonce[0][at]);
+	x[15] = load(&l->nonce[1][at]);
+}
+
+#ifdef NARROW
+static __always_inline void begin_half(half_t *y, const u32 *k,
+				       const struct omerta_mb_lanes *l, unsigned int batch)
+{
+	unsigned int at = batch * LANES;
+	half_t zero = { 0 };
+	int i;
+
+	UNROLLED
+	for (i = 0; i < 4; i++)
+		y[i] = zero + constants[i];
+	UNROLLED
+	for (i = 0; i < 8; i++)
+		y[4 + i] = zero + k[i];
+	__builtin_memcpy(&y[12], &l->counter[at], sizeof(half_t));
+	y[13] = zero;
+	__builtin_memcpy(&y[14], &l->nonce[0][at], sizeof(half_t));
+	__builtin_memcpy(&y[15], &l->nonce[1][at], sizeof(half_t));
+}
+#endif
 
 /* Lanes of the next blocks that are set up in each double round */
 #define PER_ROUND	(BLOCKS < 8 ? 1 : BLOCKS / 8)
 
 /*
- * Generate the blocks of @l in lanes of @made. The next blocks are set up in between, so
- * that the processor overlaps both.
+ * Generate the blocks of the first lanes of @l, and those of half a batch behind in
+ * @half_made unless that is NULL. The next blocks are set up in between, so that the processor
+ * overlaps both.
  */
-static __always_inline void make_blocks(state_t *made, int batches,
+static __always_inline void make_blocks(state_t *made, int batches, half_t *half_made,
 					const struct omerta_mb *mb,
 					const struct omerta_mb_lanes *l,
 					struct omerta_mb_lanes *next,
@@ -201,24 +290,21 @@ static __always_inline void make_blocks(state_t *made, int batches,
 {
 	const u32 *k = mb->secret;
 	state_t x[BATCHES] __uninitialized;
+	half_t *y = NULL;
 	int i, j;
+#ifdef NARROW
+	half_state_t half __uninitialized;
 
-	UNROLLED
-	for (j = 0; j < batches; j++) {
-		x[j][0] = all(0x61707865);
-		x[j][1] = all(0x3320646e);
-		x[j][2] = all(0x79622d32);
-		x[j][3] = all(0x6b206574);
-		UNROLLED
-		for (i = 0; i < 8; i++)
-			x[j][4 + i] = all(k[i]);
-		x[j][12] = load(&l->counter[LANES * j]);
-		x[j][13] = all(0);
-		x[j][14] = load(&l->nonce[0][LANES * j]);
-		x[j][15] = load(&l->nonce[1][LANES * j]);
+	if (half_made) {
+		y = half;
+		begin_half(y, k, l, batches);
 	}
+#endif
+	UNROLLED
+	for (j = 0; j < batches; j++)
+		begin_state(x[j], k, l, j);
 	for (i = 0; i < 10; i++) {
-		double_round(x, batches);
+		double_round(x, batches, y);
 		if (next && i < BLOCKS / PER_ROUND)
 			for (j = 0; j < PER_ROUND; j++)
 				next_block(c, next, i * PER_ROUND + j);
@@ -227,21 +313,24 @@ static __always_inline void make_blocks(state_t *made, int batches,
 	OPTIMIZER_HIDE_VAR(k);
 	UNROLLED
 	for (j = 0; j < batches; j++) {
-		made[j][0] = x[j][0] + 0x61707865;
-		made[j][1] = x[j][1] + 0x3320646e;
-		made[j][2] = x[j][2] + 0x79622d32;
-		made[j][3] = x[j][3] + 0x6b206574;
-		UNROLLED
-		for (i = 0; i < 8; i++)
-			made[j][4 + i] = x[j][4 + i] + k[i];
-		made[j][12] = x[j][12] + load(&l->counter[LANES * j]);
-		made[j][13] = x[j][13];
-		made[j][14] = x[j][14] + load(&l->nonce[0][LANES * j]);
-		made[j][15] = x[j][15] + load(&l->nonce[1][LANES * j]);
-	}
-}
+		state_t begun __uninitialized;
 
-#define SHUFFLE(a, b, ...)	__builtin_shufflevector(a, b, __VA_ARGS__)
+		begin_state(begun, k, l, j);
+		UNROLLED
+		for (i = 0; i < 16; i++)
+			made[j][i] = x[j][i] + begun[i];
+	}
+#ifdef NARROW
+	if (y) {
+		half_state_t begun __uninitialized;
+
+		begin_half(begun, k, l, batches);
+		UNROLLED
+		for (i = 0; i < 16; i++)
+			half_made[i] = y[i] + begun[i];
+	}
+#endif
+}
 
 #define UNPACK32(i)	(i), LANES + (i), (i) + 1, LANES + (i) + 1
 #define UNPACK64(i)	(i), (i) + 1, LANES + (i), LANES + (i) + 1
@@ -300,13 +389,10 @@ static __always_inline void transpose128(lanes_t *v)
 #endif
 
 /* Piece p of lane l's block becomes x[LANES * p + l]. */
-static __always_inline void transpose(lanes_t *x, const lanes_t *made)
+static __always_inline void transpose(lanes_t *x)
 {
 	int i;
 
-	UNROLLED
-	for (i = 0; i < 16; i++)
-		x[i] = made[i];
 	UNROLLED
 	for (i = 0; i < 16; i += 4)
 		transpose4(x + i);
@@ -353,99 +439,374 @@ static void xor_stash(u8 *to, const u8 *from, const u8 *stash, u32 len)
 		to[i] = from[i] ^ stash[i];
 }
 
-/* Transpose a batch of key stream in place, for later use. */
-static noinline_for_stack void stash_batch(struct omerta_mb *mb, int batch)
+/*
+ * Generate a batch of blocks, and half a batch behind if @half. The first @keys are one-time
+ * keys, those of chunks from @first on; the others are stashed.
+ */
+static __always_inline void make_batch(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
+				       bool half, unsigned int first, unsigned int keys,
+				       struct omerta_mb_lanes *next,
+				       struct omerta_mb_cursor *c)
 {
-	u8 (*stash)[OMERTA_BLOCK_LEN] = &mb->blocks[LANES * batch];
 	state_t x __uninitialized;
 	int i;
 
-	transpose(x, (lanes_t *)stash);
-	UNROLLED
-	for (i = 0; i < LANES; i++)
-		store_block(stash[i], x, i);
+	make_blocks(&x, 1, half ? (half_t *)&mb->blocks[LANES] : NULL, mb, l, next, c);
+	if (keys)
+		for (i = 0; i < 8; i++)
+			store(&mb->key[i][first], x[i]);
+	if (keys < LANES) {
+		transpose(x);
+		UNROLLED
+		for (i = 0; i < LANES; i++)
+			store_block(mb->blocks[i], x, i);
+	}
+#ifdef NARROW
+	if (half)
+		NARROW(transpose)(mb, LANES);
+#endif
 }
+
+static noinline_for_stack void make_one_batch(struct omerta_mb *mb,
+					      const struct omerta_mb_lanes *l,
+					      unsigned int first, unsigned int keys,
+					      struct omerta_mb_lanes *next,
+					      struct omerta_mb_cursor *c)
+{
+	make_batch(mb, l, false, first, keys, next, c);
+}
+
+#ifdef NARROW
+static noinline_for_stack void make_batch_and_half(struct omerta_mb *mb,
+						   const struct omerta_mb_lanes *l,
+						   unsigned int first, unsigned int keys)
+{
+	make_batch(mb, l, true, first, keys, NULL, NULL);
+}
+#else
+/*
+ * So few blocks that vectors of the state's rows are faster: LANES / 4 blocks in a row, of
+ * SETS states
+ */
+#define FEW		(LANES / 2)
+#define SETS		(4 * FEW / LANES)
+
+#if LANES == 8
+#define TURN_WORDS(a, b, c, d)	a, b, c, d, 4 + (a), 4 + (b), 4 + (c), 4 + (d)
+#define FOUR_WORDS	0, 1, 2, 3, 0, 1, 2, 3
+#else
+#define TURN_WORDS(a, b, c, d)	a, b, c, d
+#define FOUR_WORDS	0, 1, 2, 3
+#endif
+
+/* The columns become the diagonals, or the other way round. */
+static __always_inline void turn_rows(lanes_t (*x)[4], bool back)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < SETS; i++) {
+		lanes_t b = x[i][1], c = x[i][2], d = x[i][3];
+
+		if (back) {
+			x[i][1] = SHUFFLE(b, b, TURN_WORDS(3, 0, 1, 2));
+			x[i][3] = SHUFFLE(d, d, TURN_WORDS(1, 2, 3, 0));
+		} else {
+			x[i][1] = SHUFFLE(b, b, TURN_WORDS(1, 2, 3, 0));
+			x[i][3] = SHUFFLE(d, d, TURN_WORDS(3, 0, 1, 2));
+		}
+		x[i][2] = SHUFFLE(c, c, TURN_WORDS(2, 3, 0, 1));
+	}
+}
+
+static __always_inline void round_of_rows(lanes_t (*x)[4])
+{
+	int i;
+
+#define EACH(a, b, c, rot)						\
+	UNROLLED for (i = 0; i < SETS; i++) {				\
+		x[i][a] += x[i][b];					\
+		x[i][c] = rot(x[i][c] ^ x[i][a]);			\
+	}
+	EACH(0, 1, 3, rotate16);
+	EACH(2, 3, 1, rotate12);
+	EACH(0, 1, 3, rotate8);
+	EACH(2, 3, 1, rotate7);
+#undef EACH
+}
+
+typedef u32 row_t __attribute__((__vector_size__(16)));
+
+/* A row of the state, the same in all blocks */
+static __always_inline lanes_t same_row(const u32 *words)
+{
+	row_t row;
+
+	__builtin_memcpy(&row, words, sizeof(row));
+	return SHUFFLE(row, row, FOUR_WORDS);
+}
+
+/* Set the last rows of FEW blocks, with their counters and nonces. */
+static __always_inline void last_rows(lanes_t *last, const struct omerta_mb_lanes *l)
+{
+	row_t counter, low, high, zero = {}, v[4];
+
+	__builtin_memcpy(&counter, l->counter, sizeof(counter));
+	__builtin_memcpy(&low, l->nonce[0], sizeof(low));
+	__builtin_memcpy(&high, l->nonce[1], sizeof(high));
+	v[0] = SHUFFLE(counter, zero, 0, 4, 1, 5);
+	v[1] = SHUFFLE(low, high, 0, 4, 1, 5);
+	v[2] = SHUFFLE(counter, zero, 2, 6, 3, 7);
+	v[3] = SHUFFLE(low, high, 2, 6, 3, 7);
+#define FIRST	SHUFFLE(v[0], v[1], 0, 1, 4, 5)
+#define SECOND	SHUFFLE(v[0], v[1], 2, 3, 6, 7)
+#define THIRD	SHUFFLE(v[2], v[3], 0, 1, 4, 5)
+#define FOURTH	SHUFFLE(v[2], v[3], 2, 3, 6, 7)
+#if LANES == 8
+	last[0] = SHUFFLE(FIRST, SECOND, 0, 1, 2, 3, 4, 5, 6, 7);
+	last[1] = SHUFFLE(THIRD, FOURTH, 0, 1, 2, 3, 4, 5, 6, 7);
+#else
+	last[0] = FIRST;
+	last[1] = SECOND;
+#endif
+#undef FOURTH
+#undef THIRD
+#undef SECOND
+#undef FIRST
+}
+
+#define EXTRACT(v, i)	SHUFFLE(v, v, QUARTER(i))
+
+/* Store row @r of the blocks of a set. */
+static __always_inline void store_rows(struct omerta_mb *mb, int set, int r, lanes_t v)
+{
+	u8 (*blocks)[OMERTA_BLOCK_LEN] = &mb->blocks[set * LANES / 4];
+	row_t row = EXTRACT(v, 0);
+
+	__builtin_memcpy(blocks[0] + 16 * r, &row, sizeof(row));
+#if LANES > 4
+	row = EXTRACT(v, 1);
+	__builtin_memcpy(blocks[1] + 16 * r, &row, sizeof(row));
+#endif
+}
+
+/* As make_batch(), but FEW blocks */
+static __always_inline void make_few(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
+				     unsigned int first, unsigned int keys)
+{
+	const u32 *k = mb->secret;
+	lanes_t x[SETS][4] __uninitialized;
+	lanes_t last[SETS] __uninitialized;
+	int i, j, r;
+
+	last_rows(last, l);
+	UNROLLED
+	for (i = 0; i < SETS; i++) {
+		x[i][0] = same_row(constants);
+		x[i][1] = same_row(k);
+		x[i][2] = same_row(k + 4);
+		x[i][3] = last[i];
+	}
+	for (i = 0; i < 10; i++) {
+		round_of_rows(x);
+		turn_rows(x, false);
+		round_of_rows(x);
+		turn_rows(x, true);
+	}
+	/* As in make_blocks() */
+	OPTIMIZER_HIDE_VAR(k);
+	UNROLLED
+	for (i = 0; i < SETS; i++) {
+		x[i][0] += same_row(constants);
+		x[i][1] += same_row(k);
+		x[i][2] += same_row(k + 4);
+		x[i][3] += last[i];
+		UNROLLED
+		for (r = 0; r < 4; r++)
+			store_rows(mb, i, r, x[i][r]);
+	}
+	for (i = 0; i < keys; i++)
+		for (j = 0; j < 8; j++)
+			__builtin_memcpy(&mb->key[j][first + i], &mb->blocks[i][4 * j], 4);
+}
+#endif /* NARROW */
 
 /*
- * Generate one-time keys from chunk @first on. Spare lanes generate the first key stream
- * blocks, and the blocks after those are set up, too.
+ * Generate one-time keys from chunk @first on; return how many. Spare lanes generate the
+ * first key stream blocks, of @blocks in all, and the blocks after those are set up, too.
  */
-static __always_inline void make_keys(struct omerta_mb *mb,
-				      const struct omerta_chunk *list,
-				      unsigned int n, unsigned int first,
-				      bool open)
+static __always_inline unsigned int make_keys(struct omerta_mb *mb,
+					      const struct omerta_chunk *list,
+					      unsigned int n, unsigned int first,
+					      u32 blocks, bool open)
 {
 	struct omerta_mb_cursor c = { .list = list, .end = list + n, .open = open };
+	unsigned int keys = min_t(unsigned int, n - first, LANES), i;
 	struct omerta_mb_lanes *l = &mb->lanes[0];
-	unsigned int keys = n - first < BLOCKS ? n - first : BLOCKS;
-	state_t *made = (state_t *)mb->blocks;
-	unsigned int i, j;
+	u32 made = keys + blocks;
+	bool half = false;
 
-	for (i = 0; i < keys; i++) {
-		l->counter[i] = 0;
-		l->nonce[0][i] = list[first + i].nonce;
-		l->nonce[1][i] = list[first + i].nonce >> 32;
+#ifdef NARROW
+	half = made > LANES && made <= LANES + LANES / 2;
+#endif
+	if (!half)
+		made = min_t(u32, made, LANES);
+	if (n == 1) {
+		set_lanes(l, 0, made, 0, list->nonce);
+		begin_chunk(&c);
+		skip_blocks(&c, made - 1);
+	} else {
+		for (i = 0; i < keys; i++) {
+			l->counter[i] = 0;
+			l->nonce[0][i] = list[first + i].nonce;
+			l->nonce[1][i] = list[first + i].nonce >> 32;
+		}
+		next_stashed(&c, l, keys, made);
 	}
-	next_stashed(&c, l, keys);
-	make_blocks(made, BATCHES, mb, l, keys < BLOCKS ? &mb->lanes[1] : NULL, &c);
-	for (j = 0; j < BATCHES; j++) {
-		if (LANES * j < keys)
-			for (i = 0; i < 8; i++)
-				store(&mb->key[i][first + LANES * j], made[j][i]);
-		if (keys < LANES * (j + 1))
-			stash_batch(mb, j);
+	mb->stash = keys;
+	mb->stashed = made - keys;
+#ifdef NARROW
+	if (made <= LANES / 2) {
+		mb->made = LANES / 2;
+		NARROW(batch)(mb, l, made, first, keys);
+		return keys;
 	}
-	mb->stashed = BLOCKS - keys;
+	if (half) {
+		mb->made = LANES + LANES / 2;
+		make_batch_and_half(mb, l, first, keys);
+		return keys;
+	}
+#else
+	if (made <= FEW) {
+		mb->made = FEW;
+		make_few(mb, l, first, keys);
+		return keys;
+	}
+#endif
+	mb->made = LANES;
+	make_one_batch(mb, l, first, keys,
+		       mb->stashed && mb->stashed < blocks ? &mb->lanes[1] : NULL, &c);
 	mb->cursor = c;
+	return keys;
 }
 
-static __always_inline void crypt_blocks(struct omerta_mb *mb, int batches,
-					 const struct omerta_mb_lanes *l,
-					 struct omerta_mb_lanes *next,
-					 struct omerta_mb_cursor *c)
+#ifdef IS_NARROW
+/* Transpose the blocks from @at on, which are in lanes. */
+static __always_inline void transpose_made(struct omerta_mb *mb, unsigned int at)
 {
-	state_t *made = (state_t *)mb->blocks;
-	unsigned int i, j;
 	state_t x __uninitialized;
+	int i;
 
-	make_blocks(made, batches, mb, l, next, c);
-	for (j = 0; j < batches; j++) {
-		transpose(x, made[j]);
-		UNROLLED
-		for (i = 0; i < LANES; i++) {
-			unsigned int at = LANES * j + i;
+	__builtin_memcpy(x, &mb->blocks[at], sizeof(x));
+	transpose(x);
+	UNROLLED
+	for (i = 0; i < LANES; i++)
+		store_block(mb->blocks[at + i], x, i);
+}
+#endif
 
-			if (l->len[at] >= OMERTA_BLOCK_LEN) {
-				xor_block(l->to[at], l->from[at], x, i);
-			} else if (l->len[at]) {
-				store_block(mb->part, x, i);
-				xor_stash(l->to[at], l->from[at], mb->part,
-					  l->len[at]);
-			}
+/* Use the key stream that make_keys() stashed; return the number of blocks. */
+static __always_inline u32 use_stash(struct omerta_mb *mb, struct omerta_mb_cursor *c)
+{
+	u32 i, some;
+
+	for (i = 0; i < mb->stashed; i += some) {
+		while (!c->left)
+			begin_chunk(c);
+		some = min(mb->stashed - i, DIV_ROUND_UP(c->left, OMERTA_BLOCK_LEN));
+		xor_stash(c->to, c->from, mb->blocks[mb->stash + i],
+			  min(c->left, some * OMERTA_BLOCK_LEN));
+		skip_blocks(c, some);
+	}
+	return mb->stashed;
+}
+
+static __always_inline u32 count_blocks(const struct omerta_chunk *list, unsigned int n)
+{
+	unsigned int i;
+	u32 blocks = 0;
+
+	for (i = 0; i < n; i++)
+		blocks += DIV_ROUND_UP(list[i].len, OMERTA_BLOCK_LEN);
+	return blocks;
+}
+
+static __always_inline void xor_blocks(struct omerta_mb *mb, lanes_t *x,
+				       const struct omerta_mb_lanes *l, unsigned int at)
+{
+	int i;
+
+	transpose(x);
+	UNROLLED
+	for (i = 0; i < LANES; i++) {
+		if (l->len[at + i] >= OMERTA_BLOCK_LEN) {
+			xor_block(l->to[at + i], l->from[at + i], x, i);
+		} else if (l->len[at + i]) {
+			store_block(mb->part, x, i);
+			xor_stash(l->to[at + i], l->from[at + i], mb->part,
+				  l->len[at + i]);
 		}
 	}
 }
 
-/* Use the key stream that make_keys() stashed; return the number of blocks. */
-static __always_inline u32 use_stash(struct omerta_mb *mb, struct omerta_mb_cursor *c,
-				     u32 blocks)
+#if BATCHES > 1
+static __always_inline void crypt_batches(struct omerta_mb *mb,
+					  const struct omerta_mb_lanes *l,
+					  struct omerta_mb_lanes *next,
+					  struct omerta_mb_cursor *c)
 {
-	u32 i, some, len, n = min(blocks, mb->stashed);
+	state_t *made = (state_t *)mb->blocks;
+	state_t x __uninitialized;
+	int i, j;
 
-	for (i = 0; i < n; i += some) {
-		while (!c->left)
-			begin_chunk(c);
-		some = min(n - i, DIV_ROUND_UP(c->left, OMERTA_BLOCK_LEN));
-		len = min(c->left, some * OMERTA_BLOCK_LEN);
-		xor_stash(c->to, c->from,
-			  mb->blocks[BLOCKS - mb->stashed + i], len);
-		c->from += len;
-		c->to += len;
-		c->left -= len;
-		c->counter += some;
+	mb->made = BLOCKS;
+	make_blocks(made, BATCHES, NULL, mb, l, next, c);
+	for (j = 0; j < BATCHES; j++) {
+		UNROLLED
+		for (i = 0; i < 16; i++)
+			x[i] = made[j][i];
+		xor_blocks(mb, x, l, LANES * j);
 	}
-	return n;
 }
+#endif
+
+/* XOR blocks from @at on that are in @mb. */
+static void xor_made(const struct omerta_mb *mb, const struct omerta_mb_lanes *l,
+		     u32 at, u32 end)
+{
+	for (; at < end; at++)
+		xor_stash(l->to[at], l->from[at], mb->blocks[at],
+			  min_t(u32, l->len[at], OMERTA_BLOCK_LEN));
+}
+
+static __always_inline void crypt_batch(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
+					bool half, struct omerta_mb_lanes *next,
+					struct omerta_mb_cursor *c)
+{
+	state_t x __uninitialized;
+
+	make_blocks(&x, 1, half ? (half_t *)&mb->blocks[LANES] : NULL, mb, l, next, c);
+	xor_blocks(mb, x, l, 0);
+#ifdef NARROW
+	if (half)
+		NARROW(transpose)(mb, LANES);
+#endif
+}
+
+#ifdef NARROW
+static noinline_for_stack void crypt_batch_and_half(struct omerta_mb *mb,
+						    const struct omerta_mb_lanes *l)
+{
+	crypt_batch(mb, l, true, NULL, NULL);
+}
+#endif
+
+/* Blocks that need no more than a batch */
+#ifdef NARROW
+#define LAST	(LANES + LANES / 2)
+#else
+#define LAST	LANES
+#endif
 
 static __always_inline void crypt_list(struct omerta_mb *mb,
 				       const struct omerta_chunk *list,
@@ -453,12 +814,9 @@ static __always_inline void crypt_list(struct omerta_mb *mb,
 {
 	struct omerta_mb_cursor c = { .list = list, .end = list + n, .open = open };
 	struct omerta_mb_lanes *l = &mb->lanes[1], *next = &mb->lanes[0];
-	unsigned int i;
-	u32 left = 0;
+	u32 i, left = count_blocks(list, n);
 
-	for (i = 0; i < n; i++)
-		left += DIV_ROUND_UP(list[i].len, OMERTA_BLOCK_LEN);
-	left -= use_stash(mb, &c, left);
+	left -= use_stash(mb, &c);
 	if (!left)
 		return;
 	if (mb->stashed)
@@ -466,12 +824,36 @@ static __always_inline void crypt_list(struct omerta_mb *mb,
 	else
 		for (i = 0; i < BLOCKS; i++)
 			next_block(&c, l, i);
-	while (left > (BATCHES - 1) * LANES) {
-		crypt_blocks(mb, BATCHES, l, next, &c);
+	while (left > LAST) {
+#if BATCHES > 1
+		crypt_batches(mb, l, left > BLOCKS ? next : NULL, &c);
+#else
+		crypt_batch(mb, l, false, next, &c);
+#endif
 		if (left <= BLOCKS)
 			return;
 		left -= BLOCKS;
 		swap(l, next);
 	}
-	crypt_blocks(mb, 1, l, NULL, NULL);
+#ifdef NARROW
+	mb->made = BLOCKS;
+	if (left <= LANES / 2) {
+		NARROW(batch)(mb, l, left, 0, 0);
+		xor_made(mb, l, 0, left);
+		return;
+	}
+	if (left > LANES) {
+		crypt_batch_and_half(mb, l);
+		xor_made(mb, l, LANES, left);
+		return;
+	}
+#else
+	if (left <= FEW) {
+		/* As many blocks have been written for the one-time keys. */
+		make_few(mb, l, 0, 0);
+		xor_made(mb, l, 0, left);
+		return;
+	}
+#endif
+	crypt_batch(mb, l, false, NULL, NULL);
 }

@@ -18,11 +18,6 @@ static __always_inline factor_t factor(ways_t limb)
 	return __builtin_convertvector(limb, factor_t);
 }
 
-static __always_inline ways_t from_factor(factor_t limb)
-{
-	return __builtin_convertvector(limb, ways_t);
-}
-
 static __always_inline ways_t mul_add(ways_t sum, factor_t a, factor_t b)
 {
 	asm("umlal %0.2d, %1.2s, %2.2s" : "+w" (sum) : "w" (a), "w" (b));
@@ -32,11 +27,6 @@ static __always_inline ways_t mul_add(ways_t sum, factor_t a, factor_t b)
 typedef ways_t factor_t;
 
 static __always_inline factor_t factor(ways_t limb)
-{
-	return limb;
-}
-
-static __always_inline ways_t from_factor(factor_t limb)
 {
 	return limb;
 }
@@ -62,10 +52,10 @@ static __always_inline ways_t mul_add(ways_t sum, factor_t a, factor_t b)
 #endif
 
 /**
- * struct powers - a one-time key's multiplier and its square
- * @r: the multiplier
+ * struct powers - the factors of a step
+ * @r: the one-time key's multiplier, to the power of the number of a chunk's lanes
  * @r5: its limbs times 5
- * @rr: the square
+ * @rr: the square of @r
  * @rr5: its limbs times 5
  */
 struct powers {
@@ -150,38 +140,23 @@ static __always_inline void to_factors(factor_t *r, factor_t *r5,
 	}
 }
 
-/* Multiply; @h comes from carry(), or is the sum of few such numbers. */
-static __always_inline void multiply(ways_t *h, const ways_t *by)
+/* Multiply numbers that come from carry() or clamped_limbs(); @to may be one of them. */
+static __always_inline void multiply(ways_t *to, const ways_t *a, const ways_t *b)
 {
 	factor_t r[5] __uninitialized;
 	factor_t r5[5] __uninitialized;
 	ways_t d[5] = {};
 
-	to_factors(r, r5, by);
-	mul_add_all(d, h, r, r5);
-	carry(h, d);
+	to_factors(r, r5, b);
+	mul_add_all(d, a, r, r5);
+	carry(to, d);
 }
 
-static __always_inline void make_powers(struct powers *p, ways_t low, ways_t high)
+static __always_inline void set_powers(struct powers *p, const ways_t *r,
+				       const ways_t *rr)
 {
-	ways_t m[5] __uninitialized;
-	ways_t d[5] = {};
-
-	clamped_limbs(m, low, high);
-	to_factors(p->r, p->r5, m);
-	mul_add_all(d, m, p->r, p->r5);
-	carry(m, d);
-	to_factors(p->rr, p->rr5, m);
-}
-
-/* Square the multiplier. */
-static __always_inline void square(ways_t *x, const struct powers *p)
-{
-	int i;
-
-	UNROLLED
-	for (i = 0; i < 5; i++)
-		x[i] = from_factor(p->rr[i]);
+	to_factors(p->r, p->r5, r);
+	to_factors(p->rr, p->rr5, rr);
 }
 
 static __always_inline void add_limbs(ways_t *h, const ways_t *m)
@@ -193,34 +168,42 @@ static __always_inline void add_limbs(ways_t *h, const ways_t *m)
 		h[i] += m[i];
 }
 
-/* Add two consecutive blocks. */
+/* Add two blocks of each lane. */
 static __always_inline void add_two(ways_t *h, const struct powers *p,
 				    const ways_t *v, ways_t bit, ways_t bit2)
 {
 	ways_t m[5] __uninitialized;
 	ways_t d[5] = {};
 
-	block_limbs(m, v + 2, bit2);
-	mul_add_all(d, m, p->r, p->r5);
 	block_limbs(m, v, bit);
-	add_limbs(h, m);
+	mul_add_all(d, m, p->r, p->r5);
 	mul_add_all(d, h, p->rr, p->rr5);
 	carry(h, d);
+	block_limbs(m, v + 2, bit2);
+	add_limbs(h, m);
 }
 
-static __always_inline void add_one(ways_t *h, const struct powers *p,
-				    const ways_t *v)
+/* Multiply by @weight, and add @r times one block. */
+static __always_inline void end_sum(ways_t *h, const ways_t *weight, const ways_t *r,
+				    const ways_t *v, ways_t bit)
 {
+	factor_t f[5] __uninitialized;
+	factor_t f5[5] __uninitialized;
 	ways_t m[5] __uninitialized;
 	ways_t d[5] = {};
 
-	block_limbs(m, v, ~ways_all(0));
-	add_limbs(h, m);
-	mul_add_all(d, h, p->r, p->r5);
+	block_limbs(m, v, bit);
+	to_factors(f, f5, r);
+	mul_add_all(d, m, f, f5);
+	to_factors(f, f5, weight);
+	mul_add_all(d, h, f, f5);
 	carry(h, d);
 }
 
-/* Reduce @h fully, and return its low 128 bits. */
+/*
+ * Reduce @h fully, and return its low 128 bits. In the second round only a carry through all
+ * limbs can be left, after which the lower limbs are small.
+ */
 static __always_inline void reduce(ways_t *h, ways_t *low, ways_t *high)
 {
 	ways_t g[5] __uninitialized;

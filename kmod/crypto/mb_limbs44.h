@@ -9,10 +9,10 @@
 #define MASK42	((1ULL << 42) - 1)
 
 /**
- * struct powers - a one-time key's multiplier and its square
- * @r: the multiplier
+ * struct powers - the factors of a step
+ * @r: the one-time key's multiplier, to the power of the number of a chunk's lanes
  * @r20: its limbs times 20
- * @rr: the square
+ * @rr: the square of @r
  * @rr20: its limbs times 20
  */
 struct powers {
@@ -61,20 +61,20 @@ static __always_inline void mul_add_all(struct sums *d, const ways_t *a,
 	mul_add(d, 2, a[2], r[0]);
 }
 
-/* Limb 1 may keep a few bits too many. */
+/*
+ * Limbs 1 and 2 may keep up to 2^10 too much. Sums of such numbers and blocks stay below
+ * 2^45 + 2^10, and 20 times a limb of a factor below 2^49: products take 52 bits of each.
+ */
 static __always_inline void carry(ways_t *h, const struct sums *d)
 {
-	ways_t c;
+	ways_t d1 = d->low[1] + (d->high[0] << 8);
+	ways_t d2 = d->low[2] + (d->high[1] << 8);
+	ways_t c = (d2 >> 42) + (d->high[2] << 10);
+	ways_t h0 = (d->low[0] & MASK44) + c + (c << 2);
 
-	h[0] = d->low[0] & MASK44;
-	c = d->low[1] + (d->low[0] >> 44) + (d->high[0] << 8);
-	h[1] = c & MASK44;
-	c = d->low[2] + (c >> 44) + (d->high[1] << 8);
-	h[2] = c & MASK42;
-	c = (c >> 42) + (d->high[2] << 10);
-	h[0] += c + (c << 2);
-	h[1] += h[0] >> 44;
-	h[0] &= MASK44;
+	h[1] = (d1 & MASK44) + (d->low[0] >> 44) + (h0 >> 44);
+	h[2] = (d2 & MASK42) + (d1 >> 44);
+	h[0] = h0 & MASK44;
 }
 
 static __always_inline void to_limbs(ways_t *m, ways_t low, ways_t high)
@@ -106,36 +106,29 @@ static __always_inline void times_20(ways_t *to, const ways_t *from)
 		to[i] = (from[i] << 4) + (from[i] << 2);
 }
 
-/* Multiply; @h comes from carry(), or is the sum of few such numbers. */
-static __always_inline void multiply(ways_t *h, const ways_t *by)
+/* Multiply numbers that come from carry() or clamped_limbs(); @to may be one of them. */
+static __always_inline void multiply(ways_t *to, const ways_t *a, const ways_t *b)
 {
-	ways_t by20[3] __uninitialized;
+	ways_t b20[3] __uninitialized;
 	struct sums d = {};
 
-	times_20(by20, by);
-	mul_add_all(&d, h, by, by20);
-	carry(h, &d);
+	times_20(b20, b);
+	mul_add_all(&d, a, b, b20);
+	carry(to, &d);
 }
 
-static __always_inline void make_powers(struct powers *p, ways_t low, ways_t high)
-{
-	struct sums d = {};
-
-	clamped_limbs(p->r, low, high);
-	times_20(p->r20, p->r);
-	mul_add_all(&d, p->r, p->r, p->r20);
-	carry(p->rr, &d);
-	times_20(p->rr20, p->rr);
-}
-
-/* Square the multiplier. */
-static __always_inline void square(ways_t *x, const struct powers *p)
+static __always_inline void set_powers(struct powers *p, const ways_t *r,
+				       const ways_t *rr)
 {
 	int i;
 
 	UNROLLED
-	for (i = 0; i < 3; i++)
-		x[i] = p->rr[i];
+	for (i = 0; i < 3; i++) {
+		p->r[i] = r[i];
+		p->rr[i] = rr[i];
+	}
+	times_20(p->r20, r);
+	times_20(p->rr20, rr);
 }
 
 static __always_inline void add_limbs(ways_t *h, const ways_t *m)
@@ -145,34 +138,41 @@ static __always_inline void add_limbs(ways_t *h, const ways_t *m)
 	h[2] += m[2];
 }
 
-/* Add two consecutive blocks. */
+/* Add two blocks of each lane. */
 static __always_inline void add_two(ways_t *h, const struct powers *p,
 				    const ways_t *v, ways_t bit, ways_t bit2)
 {
 	struct sums d = {};
 	ways_t m[3] __uninitialized;
 
-	block_limbs(m, v + 2, bit2);
-	mul_add_all(&d, m, p->r, p->r20);
 	block_limbs(m, v, bit);
-	add_limbs(h, m);
+	mul_add_all(&d, m, p->r, p->r20);
 	mul_add_all(&d, h, p->rr, p->rr20);
 	carry(h, &d);
+	block_limbs(m, v + 2, bit2);
+	add_limbs(h, m);
 }
 
-static __always_inline void add_one(ways_t *h, const struct powers *p,
-				    const ways_t *v)
+/* Multiply by @weight, and add @r times one block. */
+static __always_inline void end_sum(ways_t *h, const ways_t *weight, const ways_t *r,
+				    const ways_t *v, ways_t bit)
 {
-	struct sums d = {};
+	ways_t by20[3] __uninitialized;
 	ways_t m[3] __uninitialized;
+	struct sums d = {};
 
-	block_limbs(m, v, ~ways_all(0));
-	add_limbs(h, m);
-	mul_add_all(&d, h, p->r, p->r20);
+	block_limbs(m, v, bit);
+	times_20(by20, r);
+	mul_add_all(&d, m, r, by20);
+	times_20(by20, weight);
+	mul_add_all(&d, h, weight, by20);
 	carry(h, &d);
 }
 
-/* Reduce @h fully, and return its low 128 bits. */
+/*
+ * Reduce @h fully, and return its low 128 bits. In the second round only a carry through all
+ * limbs can be left, after which the lower limbs are small.
+ */
 static __always_inline void reduce(ways_t *h, ways_t *low, ways_t *high)
 {
 	ways_t g[3] __uninitialized;

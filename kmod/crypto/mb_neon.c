@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #define ISA	neon
 #define LANES	4
+#define MANY_REGISTERS
 #define BATCHES	1
 #define WAYS	2
 #define BYTE_SHUFFLES
+#define FIXED_STEPS	6
+#define LEVEL_STEPS	3
+#define ONE_MOST	26
+#define ONE_FIXED	2
 #define LIMBS	"mb_limbs26.h"
 #include "crypto/mb_simd.h"

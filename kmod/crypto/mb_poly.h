@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Poly1305 (RFC 8439, 2.5) of the ciphertexts of WAYS chunks at once, or twice as many,
- * each in a lane of its own. Lanes with fewer blocks begin later, so that all end
- * together. Two blocks are added at a time: h = (h + a) * r^2 + b * r.
+ * Poly1305 (RFC 8439, 2.5) of the ciphertexts of several chunks, in vectors of WAYS lanes.
+ * A chunk has one lane or more: lane l of L adds up blocks l, l + L, l + 2 L and so on, two
+ * in a step: h = h * r^2L + a * r^L + b. The sums of a chunk's lanes are then multiplied by
+ * r^(L - l + 1) and added (Goll and Gueron, Vectorization of Poly1305 Message Authentication
+ * Code, 2015). Chunks with fewer blocks than others have blocks of nothing ahead, so that
+ * all end together.
  *
- * If there are fewer chunks than lanes, a chunk has several lanes, one for each of its
- * parts of equal length. The sum of a part is multiplied by r to the power of the number of
- * blocks that follow the part (Goll and Gueron, Vectorization of Poly1305 Message
- * Authentication Code, 2015).
+ * The input of a vector is read into slots of 16 bytes. Slot s is for lane s % L of chunk
+ * s / L. The split of blocks into low and high words moves it to another place in the
+ * vector, see SLOTS.
  */
 typedef u64 ways_t __attribute__((__vector_size__(8 * WAYS)));
 typedef u32 halves_t __attribute__((__vector_size__(4 * WAYS)));
+typedef u64 slot_t __attribute__((__vector_size__(16)));
 
 static __always_inline ways_t ways_load(const void *from)
 {
@@ -30,12 +33,138 @@ static __always_inline ways_t ways_all(u64 word)
 	return (ways_t){ 0 } + word;
 }
 
+static __always_inline slot_t slot_load(unsigned long from)
+{
+	slot_t v;
+
+	__builtin_memcpy(&v, (void *)from, sizeof(v));
+	return v;
+}
+
 #include LIMBS
 
-/* A step: the input that each lane takes at once, as vectors, bytes and blocks */
-#define VECTORS	(WAYS == 2 ? 2 : 1)
-#define STEP	(8 * WAYS * VECTORS)
-#define STEP16	(STEP / 16)
+/*
+ * SLOTS	the slot in each place of a vector
+ * LOWS, HIGHS	the words of two vectors of blocks that become the vectors of words
+ * SPREAD*	the chunk in each place if chunks have that many lanes
+ * GATHER*	the place of the first lane of each chunk
+ * SWAP*	the place of the slot whose number has this bit inverted
+ * TOP*	the place of the last slot in each group of so many
+ * BACK*	the place of slot -s, modulo so many slots
+ */
+#if WAYS == 8
+#define SLOTS		((ways_t){ 0, 4, 1, 5, 2, 6, 3, 7 })
+#define LOWS		0, 8, 2, 10, 4, 12, 6, 14
+#define HIGHS		1, 9, 3, 11, 5, 13, 7, 15
+#define SPREAD1		0, 4, 1, 5, 2, 6, 3, 7
+#define SPREAD2		0, 2, 0, 2, 1, 3, 1, 3
+#define SPREAD4		0, 1, 0, 1, 0, 1, 0, 1
+#define SPREAD8		0, 0, 0, 0, 0, 0, 0, 0
+#define GATHER1		0, 2, 4, 6, 1, 3, 5, 7
+#define GATHER2		0, 4, 1, 5, 0, 0, 0, 0
+#define SWAP1		2, 3, 0, 1, 6, 7, 4, 5
+#define SWAP2		4, 5, 6, 7, 0, 1, 2, 3
+#define SWAP4		1, 0, 3, 2, 5, 4, 7, 6
+#define TOP2		2, 3, 2, 3, 6, 7, 6, 7
+#define TOP4		6, 7, 6, 7, 6, 7, 6, 7
+#define TOP8		7, 7, 7, 7, 7, 7, 7, 7
+#define BACK4		0, 1, 6, 7, 4, 5, 2, 3
+#define BACK8		0, 1, 7, 6, 5, 4, 3, 2
+#elif WAYS == 4
+#define SLOTS		((ways_t){ 0, 2, 1, 3 })
+#define LOWS		0, 4, 2, 6
+#define HIGHS		1, 5, 3, 7
+#define SPREAD1		0, 2, 1, 3
+#define SPREAD2		0, 1, 0, 1
+#define SPREAD4		0, 0, 0, 0
+#define GATHER1		0, 2, 1, 3
+#define SWAP1		2, 3, 0, 1
+#define SWAP2		1, 0, 3, 2
+#define TOP2		2, 3, 2, 3
+#define TOP4		3, 3, 3, 3
+#define BACK4		0, 1, 3, 2
+#else
+#define SLOTS		((ways_t){ 0, 1 })
+#define LOWS		0, 2
+#define HIGHS		1, 3
+#define SPREAD1		0, 1
+#define SPREAD2		0, 0
+#define GATHER1		0, 1
+#define SWAP1		1, 0
+#define TOP2		1, 1
+#endif
+
+/* Spread one word for each chunk to all its lanes. */
+static __always_inline ways_t spread(ways_t v, unsigned int lanes)
+{
+#if WAYS > 4
+	if (lanes == 8)
+		return SHUFFLE(v, v, SPREAD8);
+#endif
+#if WAYS > 2
+	if (lanes == 4)
+		return SHUFFLE(v, v, SPREAD4);
+#endif
+	if (lanes == 2)
+		return SHUFFLE(v, v, SPREAD2);
+	return SHUFFLE(v, v, SPREAD1);
+}
+
+/* Undo spread(). With two chunks in a vector, both are in place already. */
+static __always_inline ways_t gather(ways_t v, unsigned int lanes)
+{
+	if (lanes == 1)
+		return SHUFFLE(v, v, GATHER1);
+#if WAYS > 4
+	if (lanes == 2)
+		return SHUFFLE(v, v, GATHER2);
+#endif
+	return v;
+}
+
+/* Add the sums of the lanes of each chunk; all get the result. */
+static __always_inline ways_t add_lanes(unsigned int lanes, ways_t v)
+{
+	if (lanes > 1)
+		v += SHUFFLE(v, v, SWAP1);
+#if WAYS > 2
+	if (lanes > 2)
+		v += SHUFFLE(v, v, SWAP2);
+#endif
+#if WAYS > 4
+	if (lanes > 4)
+		v += SHUFFLE(v, v, SWAP4);
+#endif
+	return v;
+}
+
+/* Give all lanes of each @n what the last of them has. */
+static __always_inline ways_t spread_last(ways_t v, unsigned int n)
+{
+#if WAYS > 4
+	if (n == 8)
+		return SHUFFLE(v, v, TOP8);
+#endif
+#if WAYS > 2
+	if (n == 4)
+		return SHUFFLE(v, v, TOP4);
+#endif
+	return n == 2 ? SHUFFLE(v, v, TOP2) : v;
+}
+
+/* Swap lanes l and @lanes - l of each chunk; lane 0 stays. */
+static __always_inline ways_t swap_ends(ways_t v, unsigned int lanes)
+{
+#if WAYS > 4
+	if (lanes == 8)
+		return SHUFFLE(v, v, BACK8);
+#endif
+#if WAYS > 2
+	if (lanes == 4)
+		return SHUFFLE(v, v, BACK4);
+#endif
+	return v;
+}
 
 /* Return 64 bits of the one-time keys of WAYS chunks. */
 static __always_inline ways_t key_words(const struct omerta_mb *mb,
@@ -49,441 +178,344 @@ static __always_inline ways_t key_words(const struct omerta_mb *mb,
 	       __builtin_convertvector(high, ways_t) << 32;
 }
 
-#if WAYS == 8
-/* v[l] is 64 bytes of lane l; v[w] becomes word w of all lanes. */
-static __always_inline void to_words(ways_t *v)
-{
-	int i;
-
-	UNROLLED
-	for (i = 0; i < 8; i += 2) {
-		ways_t a = v[i], b = v[i + 1];
-
-		v[i] = SHUFFLE(a, b, 0, 8, 2, 10, 4, 12, 6, 14);
-		v[i + 1] = SHUFFLE(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
-	}
-	UNROLLED
-	for (i = 0; i < 2; i++) {
-		ways_t a = SHUFFLE(v[i], v[2 + i], 0, 1, 4, 5, 8, 9, 12, 13);
-		ways_t b = SHUFFLE(v[i], v[2 + i], 2, 3, 6, 7, 10, 11, 14, 15);
-		ways_t c = SHUFFLE(v[4 + i], v[6 + i], 0, 1, 4, 5, 8, 9, 12, 13);
-		ways_t d = SHUFFLE(v[4 + i], v[6 + i], 2, 3, 6, 7, 10, 11, 14, 15);
-
-		v[i] = SHUFFLE(a, c, 0, 1, 4, 5, 8, 9, 12, 13);
-		v[2 + i] = SHUFFLE(b, d, 0, 1, 4, 5, 8, 9, 12, 13);
-		v[4 + i] = SHUFFLE(a, c, 2, 3, 6, 7, 10, 11, 14, 15);
-		v[6 + i] = SHUFFLE(b, d, 2, 3, 6, 7, 10, 11, 14, 15);
-	}
-}
-#elif WAYS == 4
-static __always_inline void to_words(ways_t *v)
-{
-	ways_t a = SHUFFLE(v[0], v[1], 0, 4, 2, 6);
-	ways_t b = SHUFFLE(v[0], v[1], 1, 5, 3, 7);
-	ways_t c = SHUFFLE(v[2], v[3], 0, 4, 2, 6);
-	ways_t d = SHUFFLE(v[2], v[3], 1, 5, 3, 7);
-
-	v[0] = SHUFFLE(a, c, 0, 1, 4, 5);
-	v[1] = SHUFFLE(b, d, 0, 1, 4, 5);
-	v[2] = SHUFFLE(a, c, 2, 3, 6, 7);
-	v[3] = SHUFFLE(b, d, 2, 3, 6, 7);
-}
-#else
-static __always_inline void to_words(ways_t *v)
-{
-	int i;
-
-	UNROLLED
-	for (i = 0; i < 4; i += 2) {
-		ways_t a = v[i], b = v[i + 1];
-
-		v[i] = SHUFFLE(a, b, 0, 2);
-		v[i + 1] = SHUFFLE(a, b, 1, 3);
-	}
-}
-#endif
-
-/* Spread one lane for each chunk to all its lanes, which are adjacent. */
-#if WAYS == 8
-static __always_inline ways_t spread(ways_t v, unsigned int parts)
-{
-	if (parts == 2)
-		return SHUFFLE(v, v, 0, 0, 1, 1, 2, 2, 3, 3);
-	if (parts == 4)
-		return SHUFFLE(v, v, 0, 0, 0, 0, 1, 1, 1, 1);
-	return v;
-}
-
-/* Undo spread(). */
-static __always_inline ways_t gather(ways_t v, unsigned int parts)
-{
-	if (parts == 2)
-		return SHUFFLE(v, v, 0, 2, 4, 6, 1, 3, 5, 7);
-	if (parts == 4)
-		return SHUFFLE(v, v, 0, 4, 1, 2, 3, 5, 6, 7);
-	return v;
-}
-
-static __always_inline ways_t swap1(ways_t v)
-{
-	return SHUFFLE(v, v, 1, 0, 3, 2, 5, 4, 7, 6);
-}
-
-static __always_inline ways_t swap2(ways_t v)
-{
-	return SHUFFLE(v, v, 2, 3, 0, 1, 6, 7, 4, 5);
-}
-
-#define LANE_NUMBERS	((ways_t){ 0, 1, 2, 3, 4, 5, 6, 7 })
-#define PARTS_MAX	4
-#elif WAYS == 4
-static __always_inline ways_t spread(ways_t v, unsigned int parts)
-{
-	if (parts == 2)
-		return SHUFFLE(v, v, 0, 0, 1, 1);
-	if (parts == 4)
-		return SHUFFLE(v, v, 0, 0, 0, 0);
-	return v;
-}
-
-static __always_inline ways_t gather(ways_t v, unsigned int parts)
-{
-	if (parts == 2)
-		return SHUFFLE(v, v, 0, 2, 1, 3);
-	return v;
-}
-
-static __always_inline ways_t swap1(ways_t v)
-{
-	return SHUFFLE(v, v, 1, 0, 3, 2);
-}
-
-static __always_inline ways_t swap2(ways_t v)
-{
-	return SHUFFLE(v, v, 2, 3, 0, 1);
-}
-
-#define LANE_NUMBERS	((ways_t){ 0, 1, 2, 3 })
-#define PARTS_MAX	4
-#else
-static __always_inline ways_t spread(ways_t v, unsigned int parts)
-{
-	return parts == 2 ? SHUFFLE(v, v, 0, 0) : v;
-}
-
-static __always_inline ways_t gather(ways_t v, unsigned int parts)
-{
-	return v;
-}
-
-static __always_inline ways_t swap1(ways_t v)
-{
-	return SHUFFLE(v, v, 1, 0);
-}
-
-#define LANE_NUMBERS	((ways_t){ 0, 1 })
-#define PARTS_MAX	2
-#endif
-
 /**
- * struct streams - parts of ciphertexts, one for each lane, with some bytes of nothing ahead
- * @data: address of the part, less @none
- * @none: bytes of nothing, a multiple of 16
- * @len: length of the part
- * @whole: length of the whole ciphertext
+ * struct streams - the ciphertexts of the chunks of a vector
+ * @data: for each slot, address of its first block, or where it would be without the blocks
+ *	  of nothing
+ * @len: length of each chunk
+ * @none: blocks of nothing ahead of each chunk
+ * @whole: first step without blocks of nothing
+ * @end: first step after @whole with a partial block
+ * @begin: for each slot, number of its blocks of nothing; like the rest, only if there are
+ *	   such steps
+ * @last: for each slot, address of its last block
+ * @tail: last block of each chunk if it is partial, with zeros behind
  */
 struct streams {
 	unsigned long data[WAYS];
-	u64 none[WAYS];
 	u64 len[WAYS];
-	u64 whole[WAYS];
+	u32 none[WAYS];
+	u32 whole;
+	u32 end;
+	u64 begin[WAYS];
+	unsigned long last[WAYS];
+	slot_t tail[WAYS];
 };
 
-/* Ciphertexts of @n chunks in @parts of @size bytes each, a multiple of STEP */
-static __always_inline void find_streams(struct streams *s,
-					 const struct omerta_chunk *list,
-					 unsigned int n, unsigned int parts,
-					 u32 size)
+#define BLOCK16		16
+
+/* ZEROS - n is the address of n bytes of ones, with zeros behind. */
+static const u8 ones_and_zeros[2 * BLOCK16] __aligned(2 * BLOCK16) = {
+	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+};
+
+#define ZEROS	((unsigned long)ones_and_zeros + BLOCK16)
+
+/* Find blocks of nothing and partial blocks. */
+static __always_inline void find_edges(struct streams *s, unsigned int lanes, u32 steps)
 {
-	unsigned int i, shift = fls64(parts) - 1;
+	unsigned int shift = fls(lanes) - 1, i, lane, chunk;
 
 	for (i = 0; i < WAYS; i++) {
-		/* Spare lanes repeat the first chunk, and thus need no steps of their own. */
-		const struct omerta_chunk *c = &list[i >> shift < n ? i >> shift : 0];
-		/* Begin and end of the ciphertext, relative to this part */
-		int from = (parts - (i & (parts - 1))) * size -
-			   round_up(c->len, 16);
-		int to = from + c->len;
+		u32 none, partial;
 
-		s->whole[i] = c->len;
-		s->none[i] = clamp_t(int, from, 0, size);
-		s->len[i] = clamp_t(int, to, 0, size) - s->none[i];
-		s->data[i] = (unsigned long)c->sealed - from;
+		chunk = i >> shift;
+		lane = i & (lanes - 1);
+		none = s->none[chunk];
+		partial = s->len[chunk] % BLOCK16;
+		s->begin[i] = none > lane ? (none - lane + lanes - 1) >> shift : 0;
+		s->last[i] = s->data[i] + BLOCK16 * lanes * (2 * steps - 1);
+		if (!partial || lane < lanes - 1)
+			continue;
+		/* Memory behind it is the tag's. */
+		s->tail[chunk] = slot_load(s->last[i]) & slot_load(ZEROS - partial);
+		s->last[i] = (unsigned long)&s->tail[chunk];
 	}
 }
 
-/* Load STEP bytes at @off; each lane has all of them. */
-static __always_inline void take_all(const struct streams *s, u32 off, ways_t *v)
+/* Set up the streams of @n chunks, in @steps steps; spare slots repeat the first chunk. */
+static __always_inline void find_streams(struct streams *s, const struct omerta_chunk *list,
+					 unsigned int n, unsigned int lanes, u32 steps)
 {
-	int i, j;
+	unsigned int shift = fls(lanes) - 1, i, lane;
+	u32 most = 0, partial = 0;
+
+	for (i = 0; i << shift < WAYS; i++) {
+		const struct omerta_chunk *c = &list[i < n ? i : 0];
+		u32 none = 2 * lanes * steps - DIV_ROUND_UP(c->len, BLOCK16);
+		unsigned long from = (unsigned long)c->sealed - BLOCK16 * (unsigned long)none;
+
+		s->len[i] = c->len;
+		s->none[i] = none;
+		most = max(most, none);
+		partial |= c->len % BLOCK16;
+		for (lane = 0; lane < lanes; lane++)
+			s->data[(i << shift) + lane] = from + BLOCK16 * lane;
+	}
+	s->whole = (most + 2 * lanes - 1) >> (shift + 1);
+	s->end = partial ? steps - 1 : steps;
+	if (most || partial)
+		find_edges(s, lanes, steps);
+}
+
+/* The words of a step: of two blocks of each lane, low and high */
+typedef ways_t words_t[4];
+
+/* Join half of the slots. */
+static __always_inline ways_t join_slots(const slot_t *slot)
+{
+#if WAYS == 8
+	return SHUFFLE(SHUFFLE(slot[0], slot[1], 0, 1, 2, 3),
+		       SHUFFLE(slot[2], slot[3], 0, 1, 2, 3), 0, 1, 2, 3, 4, 5, 6, 7);
+#elif WAYS == 4
+	return SHUFFLE(slot[0], slot[1], 0, 1, 2, 3);
+#else
+	return slot[0];
+#endif
+}
+
+/* Load half of the slots, each from its own address. */
+static __always_inline ways_t load_slots(const unsigned long *data, u32 at)
+{
+	slot_t slot[WAYS / 2] __uninitialized;
+	int i;
 
 	UNROLLED
-	for (i = 0; i < WAYS; i++)
+	for (i = 0; i < WAYS / 2; i++)
+		slot[i] = slot_load(data[i] + at);
+	return join_slots(slot);
+}
+
+static __always_inline void to_words(ways_t *v, ways_t a, ways_t b)
+{
+	v[0] = SHUFFLE(a, b, LOWS);
+	v[1] = SHUFFLE(a, b, HIGHS);
+}
+
+/* Load a step at which all slots have both blocks, @at from their beginning. */
+static __always_inline void take_all(const struct streams *s, u32 at, unsigned int lanes,
+				     ways_t *v)
+{
+	ways_t half[2] __uninitialized;
+	int i, block;
+
+	UNROLLED
+	for (block = 0; block < 2; block++) {
 		UNROLLED
-		for (j = 0; j < VECTORS; j++)
-			v[WAYS * j + i] = ways_load((void *)(s->data[i] + off +
-							     8 * WAYS * j));
-	to_words(v);
-}
+		for (i = 0; i < 2; i++) {
+			const unsigned long *data = &s->data[WAYS / 2 * i];
 
-/* Load STEP bytes of a lane that has only some of them, and zeros for the others. */
-static noinline_for_stack void take_part(const struct streams *s, u32 off,
-					 int lane, ways_t *v)
-{
-	u64 from = max_t(u64, off, s->none[lane]);
-	u64 to = min_t(u64, off + STEP, s->none[lane] + s->len[lane]);
-	u8 bytes[STEP] = {};
-	int i;
-
-	if (from < to)
-		__builtin_memcpy(bytes + from - off,
-				 (void *)(s->data[lane] + from), to - from);
-	for (i = 0; i < VECTORS; i++)
-		v[WAYS * i + lane] = ways_load(bytes + 8 * WAYS * i);
-}
-
-/* Load STEP bytes at @off; lanes may have only some of them. */
-static noinline_for_stack void take_some(const struct streams *s, u32 off,
-					 ways_t *v)
-{
-	int i, j;
-
-	for (i = 0; i < WAYS; i++) {
-		if (off + STEP <= s->none[i]) {
-			for (j = 0; j < VECTORS; j++)
-				v[WAYS * j + i] = ways_all(0);
-			continue;
+			if (lanes >= WAYS / 2)
+				half[i] = ways_load((void *)(data[0] + at));
+			else
+				half[i] = load_slots(data, at);
 		}
-		if (off < s->none[i] || off + STEP > s->none[i] + s->len[i]) {
-			take_part(s, off, i, v);
-			continue;
-		}
-		for (j = 0; j < VECTORS; j++)
-			v[WAYS * j + i] = ways_load((void *)(s->data[i] + off +
-							     8 * WAYS * j));
+		to_words(v + 2 * block, half[0], half[1]);
+		at += BLOCK16 * lanes;
 	}
-	to_words(v);
 }
 
-/* Add STEP bytes of each lane; before a lane's first block it stays 0. */
-static __always_inline void add_step(ways_t *h, const struct powers *p,
-				     const struct streams *s, const ways_t *v,
-				     u32 off, bool whole)
+/* Load step @k of @steps; slots may have nothing, or a partial block. */
+static noinline_for_stack void take_some(const struct streams *s, u32 k, u32 steps,
+					 unsigned int lanes, ways_t *v)
 {
-	ways_t none = ways_load(s->none), a = ~ways_all(0), b = a;
+	slot_t slot[WAYS] __uninitialized;
+	u32 block;
 	int i;
 
-	UNROLLED
-	for (i = 0; i < STEP16; i += 2) {
-		if (!whole) {
-			a = (ways_t)(none <= off + 16 * i);
-			b = (ways_t)(none <= off + 16 * i + 16);
+	for (block = 2 * k; block < 2 * k + 2; block++) {
+		bool last = block == 2 * steps - 1;
+		u32 at = BLOCK16 * lanes * block;
+
+		UNROLLED
+		for (i = 0; i < WAYS; i++) {
+			unsigned long from = last ? s->last[i] : s->data[i] + at;
+
+			slot[i] = slot_load(block < s->begin[i] ? ZEROS : from);
 		}
-		add_two(h, p, v + 2 * i, a, b);
+		to_words(v, join_slots(slot), join_slots(slot + WAYS / 2));
+		v += 2;
 	}
 }
 
 /**
- * struct group - Poly1305 state of WAYS chunks between two steps
- * @p: powers of their multipliers
- * @h: their sums
+ * struct group - Poly1305 state of the chunks of a vector between two steps
+ * @p: factors of the steps
+ * @r: the one-time keys' multipliers
+ * @weight: factor of each lane's sum in the end
+ * @h: the sums
  */
 struct group {
 	struct powers p;
+	ways_t r[N_LIMBS];
+	ways_t weight[N_LIMBS];
 	ways_t h[N_LIMBS];
 };
 
-/* Groups whose state the registers hold */
-#define GROUPS	BATCHES
-
-static_assert(GROUPS * sizeof(struct group) <= sizeof_field(struct omerta_mb, groups));
-
 /* Like end_group() not inlined: its vectors would take registers from the steps. */
-static noinline_for_stack void begin_group(struct group *g,
-					   const struct omerta_mb *mb,
-					   unsigned int first, unsigned int parts)
+static noinline_for_stack void begin_group(struct group *g, const struct omerta_mb *mb,
+					   unsigned int first, unsigned int lanes)
 {
-	make_powers(&g->p, spread(key_words(mb, first, 0), parts),
-		    spread(key_words(mb, first, 2), parts));
-}
-
-/* Multiply the first of each two parts, where @later is 0, by @by. */
-static __always_inline void multiply_first(ways_t *h, const ways_t *by,
-					   ways_t later)
-{
-	ways_t factor[N_LIMBS] __uninitialized;
-	ways_t first = (ways_t)(later == 0);
+	ways_t powers[N_LIMBS] __uninitialized;
+	ways_t top[N_LIMBS] __uninitialized;
+	ways_t more[N_LIMBS] __uninitialized;
+	ways_t mask;
+	unsigned int n;
 	int i;
 
+	clamped_limbs(g->r, spread(key_words(mb, first, 0), lanes),
+		      spread(key_words(mb, first, 2), lanes));
 	UNROLLED
-	for (i = 0; i < N_LIMBS; i++)
-		factor[i] = by[i] & first;
-	factor[0] |= ~first & 1;
-	multiply(h, factor);
-}
-
-/* Join the parts of each chunk, of @blocks blocks each. All its lanes get the sum. */
-static noinline_for_stack void join_parts(struct group *g, unsigned int parts,
-					  u32 blocks)
-{
-	ways_t lanes = LANE_NUMBERS;
-	ways_t rr[N_LIMBS] __uninitialized;
-	ways_t x[N_LIMBS] __uninitialized;
-	int i, bit = fls64(blocks / 2) - 1;
-
-	square(rr, &g->p);
-	UNROLLED
-	for (i = 0; i < N_LIMBS; i++)
-		x[i] = rr[i];
-	while (bit--) {
-		multiply(x, x);
-		if (blocks / 2 & 1 << bit)
-			multiply(x, rr);
+	for (i = 0; i < N_LIMBS; i++) {
+		powers[i] = g->r[i];
+		top[i] = g->r[i];
 	}
-	multiply_first(g->h, x, lanes & 1);
+	/* Lane l of each n has r^(l + 1); @top is r^n. */
+	for (n = 1; n < lanes; n *= 2) {
+		multiply(more, powers, top);
+		mask = (ways_t)((SLOTS & n) != 0);
+		UNROLLED
+		for (i = 0; i < N_LIMBS; i++) {
+			powers[i] = (more[i] & mask) | (powers[i] & ~mask);
+			top[i] = spread_last(powers[i], 2 * n);
+		}
+	}
+	multiply(more, powers, top);
+	mask = (ways_t)((SLOTS & (lanes - 1)) == 0);
 	UNROLLED
-	for (i = 0; i < N_LIMBS; i++)
-		g->h[i] += swap1(g->h[i]);
-#if PARTS_MAX > 2
-	if (parts == 2)
-		return;
-	multiply(x, x);
-	multiply_first(g->h, x, lanes & 2);
-	UNROLLED
-	for (i = 0; i < N_LIMBS; i++)
-		g->h[i] += swap2(g->h[i]);
-#endif
+	for (i = 0; i < N_LIMBS; i++) {
+		g->weight[i] = (more[i] & mask) | (swap_ends(powers[i], lanes) & ~mask);
+		more[i] = spread_last(more[i], lanes);
+	}
+	set_powers(&g->p, top, more);
 }
 
 static noinline_for_stack void end_group(struct group *g, struct omerta_mb *mb,
-					 unsigned int first, unsigned int parts,
+					 unsigned int first, unsigned int lanes,
 					 const struct streams *s)
 {
-	ways_t low, high, pad = key_words(mb, first, 4);
+	/* The lengths are one block; it is added once, by each chunk's last lane. */
+	ways_t last = (ways_t)((SLOTS & (lanes - 1)) == lanes - 1);
 	/* No associated data; both lengths have 64 bits. */
-	ways_t lengths[] = { ways_all(0), ways_load(s->whole) };
+	ways_t lengths[] = { ways_all(0), spread(ways_load(s->len), lanes) & last };
+	ways_t low, high, pad = key_words(mb, first, 4);
+	int i;
 
-	add_one(g->h, &g->p, lengths);
+	end_sum(g->h, g->weight, g->r, lengths, last);
+	UNROLLED
+	for (i = 0; i < N_LIMBS; i++)
+		g->h[i] = add_lanes(lanes, g->h[i]);
 	reduce(g->h, &low, &high);
-	low = gather(low, parts) + pad;
-	high = gather(high, parts) + key_words(mb, first, 6) -
-	       (ways_t)(low < pad);
+	low = gather(low, lanes) + pad;
+	high = gather(high, lanes) + key_words(mb, first, 6) - (ways_t)(low < pad);
 	ways_store(&mb->tag[0][first], low);
 	ways_store(&mb->tag[1][first], high);
 }
 
-/* The words of a step, each with all lanes */
-typedef ways_t words_t[WAYS * VECTORS];
+static_assert(sizeof(words_t) <= sizeof_field(struct omerta_mb, words));
 
-static_assert(GROUPS * sizeof(words_t) <= sizeof_field(struct omerta_mb, words));
-
-/* Add all steps of @n groups. @some is scratch for steps that some lanes have only in part. */
-static __always_inline void add_all(struct group *g, const struct streams *s,
-				    int n, u32 longest, words_t *some)
+/* Add @steps steps, with as many @lanes for each chunk. @some is scratch. */
+static __always_inline void add_steps(struct group *g, const struct streams *s, u32 steps,
+				      unsigned int lanes, ways_t *some)
 {
-	/* From @begin to @end all lanes have whole steps. */
-	u64 begin = 0, end = U64_MAX;
-	ways_t h[2][N_LIMBS] = {};
-	int i, j;
-	u32 off;
+	ways_t h[N_LIMBS] = {}, begin;
+	int i;
+	u32 k;
 
-	for (i = 0; i < n; i++)
-		for (j = 0; j < WAYS; j++) {
-			begin = max(begin, s[i].none[j]);
-			end = min(end, s[i].none[j] + s[i].len[j]);
-		}
-	for (off = 0; off < longest; off += STEP) {
-		if (begin <= off && off + STEP <= end) {
-			/* Two variables, not an array: clang would keep an array in memory. */
-			words_t v __uninitialized, w __uninitialized;
+	for (k = 0; k < steps; k++) {
+		words_t v __uninitialized;
 
-			take_all(&s[0], off, v);
-			if (n > 1)
-				take_all(&s[1], off, w);
-			add_step(h[0], &g[0].p, &s[0], v, off, true);
-			if (n > 1)
-				add_step(h[1], &g[1].p, &s[1], w, off, true);
+		if (k >= s->whole && k < s->end) {
+			take_all(s, 2 * BLOCK16 * lanes * k, lanes, v);
+			add_two(h, &g->p, v, ~ways_all(0), ~ways_all(0));
 		} else {
-			UNROLLED
-			for (i = 0; i < n; i++)
-				take_some(&s[i], off, some[i]);
-			UNROLLED
-			for (i = 0; i < n; i++)
-				add_step(h[i], &g[i].p, &s[i], some[i], off, false);
+			take_some(s, k, steps, lanes, some);
+			/* By places, not by slots */
+			begin = spread(ways_load(s->begin), 1);
+			add_two(h, &g->p, some, (ways_t)(begin <= 2 * k),
+				(ways_t)(begin <= 2 * k + 1));
 		}
 	}
 	UNROLLED
-	for (i = 0; i < n; i++)
-		UNROLLED
-		for (j = 0; j < N_LIMBS; j++)
-			g[i].h[j] = h[i][j];
+	for (i = 0; i < N_LIMBS; i++)
+		g->h[i] = h[i];
 }
 
-static noinline_for_stack void add_one_group(struct group *g, const struct streams *s,
-					     u32 longest, words_t *some)
+/* Constants instead of the number of lanes */
+static noinline_for_stack void add_group(struct group *g, const struct streams *s, u32 steps,
+					 unsigned int lanes, ways_t *some)
 {
-	add_all(g, s, 1, longest, some);
-}
-
-/* Interleaved: each group's operations depend on each other. */
-static noinline_for_stack void add_two_groups(struct group *g, const struct streams *s,
-					      u32 longest, words_t *some)
-{
-	add_all(g, s, 2, longest, some);
-}
-
-/* The fewest steps of a part: with fewer, joining the parts costs more than it saves. */
-#define PART_STEPS	2
-
-/* Return the number of parts that each of @n chunks is cut into. */
-static __always_inline unsigned int count_parts(unsigned int n, u32 longest)
-{
-	unsigned int parts = 1;
-
-	while (parts < PARTS_MAX && 2 * parts * n <= WAYS &&
-	       longest >= 2 * parts * PART_STEPS * STEP)
-		parts *= 2;
-	return parts;
-}
-
-/* Compute tags from chunk @first on, for as many chunks as registers hold; return how many. */
-static unsigned int make_tags(struct omerta_mb *mb,
-			      const struct omerta_chunk *list, unsigned int n,
-			      unsigned int first)
-{
-	struct group *g = (struct group *)mb->groups;
-	words_t *some = (words_t *)mb->words;
-	int i, groups = GROUPS > 1 && first + WAYS < n ? 2 : 1;
-	struct streams s[2];
-	u32 longest = 0, size;
-	unsigned int c, parts;
-
-	for (c = first; c < n && c < first + groups * WAYS; c++)
-		longest = max(longest, list[c].len);
-	parts = count_parts(n - first, longest);
-	size = round_up(DIV_ROUND_UP(longest, parts), STEP);
-	for (i = 0; i < groups; i++) {
-		c = first + i * WAYS;
-		find_streams(&s[i], list + c, n - c, parts, size);
-		begin_group(&g[i], mb, c, parts);
-	}
-	if (groups == 1)
-		add_one_group(g, s, size, some);
+	if (lanes == WAYS)
+		add_steps(g, s, steps, WAYS, some);
+	else if (lanes == WAYS / 2)
+		add_steps(g, s, steps, WAYS / 2, some);
+#if WAYS == 8
+	else if (lanes == 2)
+		add_steps(g, s, steps, 2, some);
+#endif
+#if WAYS > 2
 	else
-		add_two_groups(g, s, size, some);
-	if (parts > 1)
-		join_parts(g, parts, size / 16);
-	for (i = 0; i < groups; i++)
-		end_group(&g[i], mb, first + i * WAYS, parts, &s[i]);
-	return groups * WAYS;
+		add_steps(g, s, steps, 1, some);
+#endif
+}
+
+/* Return true if general registers are faster for the rest of a list, of @blocks. */
+static __always_inline bool is_little(unsigned int n, u32 blocks)
+{
+	return blocks + ONE_FIXED * n <= ONE_MOST;
+}
+
+/*
+ * Choose the lanes of each of the next chunks, so that these and the rest of the list take
+ * the fewest steps. @blocks: number of blocks of all chunks; @longest: set to that of the
+ * longest one among the next
+ */
+static __always_inline unsigned int choose_lanes(const struct omerta_chunk *list,
+						 unsigned int n, u32 blocks, u32 *longest)
+{
+	u32 most = 0, least = U32_MAX, cost;
+	unsigned int i = 0, each, best = 1;
+
+	*longest = 0;
+	for (each = 1; each <= WAYS; each *= 2) {
+		unsigned int lanes = WAYS / each;
+
+		for (; i < each && i < n; i++) {
+			u32 some = DIV_ROUND_UP(list[i].len, BLOCK16);
+
+			most = max(most, some);
+			blocks -= some;
+		}
+		cost = DIV_ROUND_UP(most, 2 * lanes) + LEVEL_STEPS * (fls(lanes) - 1) +
+		       FIXED_STEPS * DIV_ROUND_UP(n - i, WAYS) + blocks / (2 * WAYS);
+		if (cost < least) {
+			least = cost;
+			best = lanes;
+			*longest = most;
+		}
+	}
+	return best;
+}
+
+/*
+ * Compute the tags of the first of the chunks in @list, as many as the lanes hold; return
+ * how many. @first: number of the first one; @blocks: number of blocks of all of them
+ */
+static unsigned int make_tags(struct omerta_mb *mb, const struct omerta_chunk *list,
+			      unsigned int n, unsigned int first, u32 blocks)
+{
+	struct group *g = (struct group *)mb->group;
+	struct streams s;
+	unsigned int lanes;
+	u32 steps;
+
+	lanes = choose_lanes(list, n, blocks, &steps);
+	steps = DIV_ROUND_UP(steps, 2 * lanes);
+	find_streams(&s, list, n, lanes, steps);
+	mb->has_group = true;
+	begin_group(g, mb, first, lanes);
+	add_group(g, &s, steps, lanes, (ways_t *)mb->words);
+	end_group(g, mb, first, lanes, &s);
+	return min(WAYS / lanes, n);
 }

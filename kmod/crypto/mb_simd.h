@@ -3,11 +3,18 @@
  * The multi-buffer engine for one instruction set. The file that includes this defines:
  *
  * ISA		its name
- * LANES	words in a vector, blocks of ChaCha20 in a batch
+ * LANES	words in a vector, and blocks of ChaCha20 in a batch
  * BATCHES	batches that its registers hold
- * WAYS		double words in a vector, chunks in a group of Poly1305
+ * WAYS		double words in a vector, and lanes of Poly1305
+ * FIXED_STEPS, LEVEL_STEPS	steps of Poly1305 that take as long as to begin and end, and as
+ *		twice as many lanes of a chunk
+ * MANY_REGISTERS	if there are 32
  * BYTE_SHUFFLES	if vectors' bytes can be shuffled, but not words rotated
  * LIMBS	the file about Poly1305's numbers
+ * ONE_MOST	blocks of all chunks up to which general registers make tags faster, where
+ *		each chunk counts as ONE_FIXED more
+ * NARROW	functions of an instruction set with half as many lanes, for few blocks
+ * IS_NARROW	if it is that
  */
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
@@ -40,12 +47,17 @@
 #endif
 
 #include "crypto/mb_chacha.h"
+#include "crypto/mb_one.h"
 #include "crypto/mb_poly.h"
 
 static_assert(BLOCKS <= OMERTA_MB_BLOCKS);
 static_assert(OMERTA_CHUNK_LIST <= OMERTA_MB_WAYS);
 static_assert(OMERTA_MB_WAYS % (2 * WAYS) == 0);
 static_assert(OMERTA_MB_WAYS % LANES == 0);
+#ifdef NARROW
+/* Or a half would not be wiped: make_keys() notes what it wrote last. */
+static_assert(OMERTA_CHUNK_LIST <= LANES);
+#endif
 
 #define MB_NAME(what, isa)	omerta_mb_##what##_##isa
 #define MB(what, isa)		MB_NAME(what, isa)
@@ -56,11 +68,33 @@ static_assert(OMERTA_MB_WAYS % LANES == 0);
 void MB(keys, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
 		   unsigned int n, bool open)
 {
-	unsigned int first;
+	u32 blocks = count_blocks(list, n);
+	unsigned int first = 0;
 
-	for (first = 0; first < n; first += BLOCKS)
-		make_keys(mb, list, n, first, open);
+	while (first < n)
+		first += make_keys(mb, list, n, first, blocks, open);
 }
+
+#ifdef IS_NARROW
+/*
+ * Generate the first @made blocks of @l. The first @keys are one-time keys, those of chunks
+ * from @first on; the others are stashed.
+ */
+void MB(batch, ISA)(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
+		    unsigned int made, unsigned int first, unsigned int keys)
+{
+	if (made <= FEW)
+		make_few(mb, l, first, keys);
+	else
+		make_one_batch(mb, l, first, keys, NULL, NULL);
+}
+
+/* Transpose the blocks from @at on, which are in lanes. */
+void MB(transpose, ISA)(struct omerta_mb *mb, unsigned int at)
+{
+	transpose_made(mb, at);
+}
+#endif
 
 /* Encrypt or decrypt, once after keys(). */
 void MB(crypt, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
@@ -73,41 +107,53 @@ void MB(crypt, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
 void MB(tags, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
 		   unsigned int n)
 {
-	unsigned int first = 0;
+	unsigned int first, end;
+	u32 blocks = 0;
 
-	while (first < n)
-		first += make_tags(mb, list, n, first);
+	for (first = 0; first < n; first++)
+		blocks += DIV_ROUND_UP(list[first].len, BLOCK16);
+	first = 0;
+	while (!is_little(n - first, blocks)) {
+		end = first + make_tags(mb, list + first, n - first, first, blocks);
+		for (; first < end; first++)
+			blocks -= DIV_ROUND_UP(list[first].len, BLOCK16);
+	}
+	for (; first < n; first++)
+		tag_one(mb, &list[first], first);
 }
 
-#define WIPE_STEP	(4 * sizeof(lanes_t))
+/* wipe() and vectors may write beyond the end of the secrets. */
+static_assert(sizeof_field(struct omerta_mb, key[0]) >= 4 * (OMERTA_CHUNK_LIST + 2 * WAYS));
+static_assert(sizeof_field(struct omerta_mb, tag[0]) >= 8 * (OMERTA_CHUNK_LIST + 2 * WAYS));
 
-static_assert(sizeof_field(struct omerta_mb, key) % WIPE_STEP == 0);
-static_assert(sizeof_field(struct omerta_mb, tag) % WIPE_STEP == 0);
-static_assert(sizeof_field(struct omerta_mb, groups) % WIPE_STEP == 0);
+static_assert(sizeof(struct group) <= sizeof_field(struct omerta_mb, group));
 
 /* Records of three chunks spent an eighth of their time in memzero_explicit(). */
-static void wipe(void *mem, u32 len)
+static __always_inline void wipe(void *mem, u32 len)
 {
-	lanes_t zero = all(0);
 	u32 i;
 
-	for (i = 0; i < len; i += WIPE_STEP) {
-		store(mem + i, zero);
-		store(mem + i + sizeof(lanes_t), zero);
-		store(mem + i + 2 * sizeof(lanes_t), zero);
-		store(mem + i + 3 * sizeof(lanes_t), zero);
+	for (i = 0; i < len; i += sizeof(lanes_t)) {
+		store(mem + i, all(0));
 		barrier_data(mem); /* neither elided nor turned into memset() */
 	}
 }
 
-/* Wipe all secrets. */
-void MB(wipe, ISA)(struct omerta_mb *mb)
+/* Wipe all secrets of a list of @n chunks. */
+void MB(wipe, ISA)(struct omerta_mb *mb, unsigned int n)
 {
-	memzero_explicit(mb->secret, sizeof(mb->secret));
-	wipe(mb->key, sizeof(mb->key));
-	wipe(mb->tag, sizeof(mb->tag));
-	wipe(mb->blocks, BATCHES * sizeof(state_t));
-	wipe(mb->groups, round_up(GROUPS * sizeof(struct group), WIPE_STEP));
-	memzero_explicit(mb->part, sizeof(mb->part));
+	unsigned int i;
+
+	wipe(mb->secret, sizeof(mb->secret));
+	wipe(mb->part, sizeof(mb->part));
+	for (i = 0; i < ARRAY_SIZE(mb->key); i++)
+		wipe(mb->key[i], 4 * n);
+	for (i = 0; i < ARRAY_SIZE(mb->tag); i++)
+		wipe(mb->tag[i], 8 * (mb->has_group ? n + WAYS : n));
+	wipe(mb->blocks, OMERTA_BLOCK_LEN * mb->made);
+	if (mb->has_group)
+		wipe(mb->group, sizeof(struct group));
+	mb->made = 0;
+	mb->has_group = false;
 }
 #endif

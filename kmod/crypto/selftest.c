@@ -8,6 +8,9 @@
 #include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/prandom.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -18,6 +21,13 @@
 #include "crypto/mb.h"
 
 #define CHECK_LISTS	2000
+
+/* Bytes of a list, unless it is to be as long as the engine allows */
+#define CHECK_BYTES	(OMERTA_CHUNK_LIST * OMERTA_CHUNK_MIN)
+#define CHECK_LONG	20
+
+/* The shortest of so many times is taken: others use the CPU, too. */
+#define CHECK_TIMES	10
 
 /**
  * struct check - memory of a self-test
@@ -32,34 +42,36 @@ struct check {
 	struct rnd_state rnd;
 	u8 secret[OMERTA_SECRET_LEN];
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
-	u8 plain[OMERTA_MB_LIST_BYTES];
-	u8 sealed[OMERTA_MB_LIST_BYTES + OMERTA_CHUNK_LIST * OMERTA_TAG_LEN];
-	u8 want[OMERTA_MB_LONG_CHUNK + OMERTA_TAG_LEN];
+	u8 *plain;
+	u8 *sealed;
+	u8 *want;
 };
 
-/* Half of the chunks are full ones, and few are longer than a long record's. */
-static u32 make_len(struct check *check)
+/* Half of the chunks are full ones, and few are much longer. */
+static u32 make_len(struct check *check, u32 bytes)
 {
 	u32 random = prandom_u32_state(&check->rnd);
 
 	if (random & 1)
 		return OMERTA_CHUNK_MIN;
-	return (random >> 4) % (random & 14 ? 700 : OMERTA_MB_LONG_CHUNK);
+	return (random >> 4) % (random & 14 ? 700 : bytes + 1);
 }
 
-static unsigned int make_list(struct check *check)
+/* Chunks of @bytes at most in total, each no longer than the engine's longest */
+static unsigned int make_list(const struct omerta_engine *engine, struct check *check,
+			      u32 bytes)
 {
 	unsigned int n = 1 + prandom_u32_state(&check->rnd) % OMERTA_CHUNK_LIST;
 	unsigned int i;
 	u32 at = 0;
 
 	prandom_bytes_state(&check->rnd, check->secret, sizeof(check->secret));
-	prandom_bytes_state(&check->rnd, check->plain, sizeof(check->plain));
+	prandom_bytes_state(&check->rnd, check->plain, bytes);
 	for (i = 0; i < n; i++) {
 		struct omerta_chunk *c = &check->list[i];
 
-		c->len = make_len(check);
-		if (at + c->len > sizeof(check->plain))
+		c->len = make_len(check, min(bytes, engine->longest));
+		if (at + c->len > bytes)
 			break;
 		c->plain = check->plain + at;
 		c->sealed = check->sealed + at + i * OMERTA_TAG_LEN;
@@ -123,7 +135,9 @@ static bool engine_works(const struct omerta_engine *engine, struct check *check
 
 	prandom_seed_state(&check->rnd, 1);
 	for (i = 0; i < CHECK_LISTS; i++) {
-		n = make_list(check);
+		u32 bytes = i < CHECK_LONG ? *engine->at_once : CHECK_BYTES;
+
+		n = make_list(engine, check, min(bytes, *engine->at_once));
 		omerta_mb_seal(engine, check->list, n, check->secret);
 		if (!is_sealed_well(check, n) || !opens_well(engine, check, n))
 			return false;
@@ -167,6 +181,30 @@ static bool library_works(struct check *check)
 	return !memcmp(check->want, plain, len);
 }
 
+static void free_check(struct check *check)
+{
+	kvfree(check->plain);
+	kvfree(check->sealed);
+	kvfree(check->want);
+	kfree(check);
+}
+
+/* Allocate memory for lists of @bytes. */
+static struct check *alloc_check(u32 bytes)
+{
+	struct check *check = kzalloc(sizeof(*check), GFP_KERNEL);
+
+	if (!check)
+		return NULL;
+	check->plain = kvmalloc(bytes, GFP_KERNEL);
+	check->sealed = kvmalloc(bytes + OMERTA_CHUNK_LIST * OMERTA_TAG_LEN, GFP_KERNEL);
+	check->want = kvmalloc(bytes + OMERTA_TAG_LEN, GFP_KERNEL);
+	if (check->plain && check->sealed && check->want)
+		return check;
+	free_check(check);
+	return NULL;
+}
+
 /**
  * omerta_selftest() - test an engine
  * @engine: the engine; NULL for the library
@@ -176,12 +214,47 @@ static bool library_works(struct check *check)
  */
 int omerta_selftest(const struct omerta_engine *engine)
 {
-	struct check *check = kmalloc(sizeof(*check), GFP_KERNEL);
+	u32 bytes = engine ? *engine->at_once : 0;
+	struct check *check = alloc_check(max_t(u32, bytes, CHECK_BYTES));
 	bool works;
 
 	if (!check)
 		return -ENOMEM;
 	works = engine ? engine_works(engine, check) : library_works(check);
-	kfree(check);
+	free_check(check);
 	return works ? 0 : -EBADMSG;
+}
+
+/**
+ * omerta_selftest_time() - measure the time of a list of OMERTA_CHUNK_LIST full chunks
+ * @engine: the engine
+ * @ns: set to the shortest of several times, in nanoseconds, on the current CPU
+ *
+ * Context: process context; the scratch areas of mb.c exist.
+ * Return: 0 or -ENOMEM.
+ */
+int omerta_selftest_time(const struct omerta_engine *engine, u64 *ns)
+{
+	struct check *check = alloc_check(CHECK_BYTES);
+	unsigned int i;
+	u64 start;
+
+	if (!check)
+		return -ENOMEM;
+	for (i = 0; i < OMERTA_CHUNK_LIST; i++) {
+		struct omerta_chunk *c = &check->list[i];
+
+		c->plain = check->plain + i * OMERTA_CHUNK_MIN;
+		c->sealed = check->sealed + i * (OMERTA_CHUNK_MIN + OMERTA_TAG_LEN);
+		c->nonce = i;
+		c->len = OMERTA_CHUNK_MIN;
+	}
+	*ns = U64_MAX;
+	for (i = 0; i < CHECK_TIMES; i++) {
+		start = ktime_get_ns();
+		omerta_mb_seal(engine, check->list, OMERTA_CHUNK_LIST, check->secret);
+		*ns = min(*ns, ktime_get_ns() - start);
+	}
+	free_check(check);
+	return 0;
 }

@@ -22,6 +22,7 @@
 
 #define FILL		0xa5
 #define MAX_LEN		1100
+#define LONG_LEN	4096
 #define SLOT_PLAIN	0
 #define SLOT_SEALED	1
 
@@ -78,22 +79,27 @@ static void wycheproof(struct kunit *test)
 static void with_each_isa(struct kunit *test, void (*check)(struct kunit *test))
 {
 	const struct omerta_engine *isa, *best = default_engine;
+	const u32 unlimited = U32_MAX;
+	struct omerta_engine engine;
 
 	default_engine = NULL;
 	check(test);
 	for (isa = engines; isa < engines + ARRAY_SIZE(engines); isa++) {
 		if (!isa->is_supported())
 			continue;
-		default_engine = isa;
+		/* The same lists on each machine, however slow */
+		engine = *isa;
+		engine.at_once = &unlimited;
+		default_engine = &engine;
 		check(test);
 	}
 	default_engine = best;
 }
 
-/* An engine, though the library may be faster with so few */
+/* An engine, if it takes chunks of that length */
 static void seal_few(const struct omerta_chunk *list, unsigned int n, const u8 *secret)
 {
-	if (default_engine && list[0].len < OMERTA_MB_LONG_CHUNK)
+	if (default_engine && list[0].len <= default_engine->longest)
 		omerta_mb_seal(default_engine, list, n, secret);
 	else
 		omerta_chunk_seal(NULL, list, n, secret);
@@ -101,7 +107,7 @@ static void seal_few(const struct omerta_chunk *list, unsigned int n, const u8 *
 
 static u32 open_few(const struct omerta_chunk *list, unsigned int n, const u8 *secret)
 {
-	if (default_engine && list[0].len < OMERTA_MB_LONG_CHUNK)
+	if (default_engine && list[0].len <= default_engine->longest)
 		return omerta_mb_open(default_engine, list, n, secret);
 	return omerta_chunk_open(NULL, list, n, secret);
 }
@@ -257,7 +263,7 @@ static void does_nothing(struct omerta_mb *mb, const struct omerta_chunk *list,
 static void makes_nothing(struct omerta_mb *mb, const struct omerta_chunk *list,
 			  unsigned int n, bool open)
 {
-	mb->stashed = 0; /* Another engine may have had this CPU's room before. */
+	mb->stashed = 0; /* Another engine may have had this CPU's area before. */
 }
 
 static void tags_nothing(struct omerta_mb *mb, const struct omerta_chunk *list,
@@ -312,6 +318,171 @@ static void engine_that_failed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, omerta_engine_init(), 0);
 	KUNIT_EXPECT_PTR_EQ(test, default_engine, best);
 	KUNIT_EXPECT_EQ(test, *v, GOOD);
+}
+
+/* Catches: a limit that a slow machine does not lower, or that falls to nothing. */
+static void limit_by_time(struct kunit *test)
+{
+	const u32 bytes = OMERTA_CHUNK_LIST * OMERTA_CHUNK_MIN;
+	u32 limit;
+
+	limit_bytes(&limit, 0);
+	KUNIT_EXPECT_EQ(test, limit, (u32)MOST_AT_ONCE);
+	limit_bytes(&limit, LONGEST_NS / 8);
+	KUNIT_EXPECT_EQ(test, limit, (u32)MOST_AT_ONCE);
+	limit_bytes(&limit, LONGEST_NS / 2);
+	KUNIT_EXPECT_EQ(test, limit, 2 * bytes);
+	limit_bytes(&limit, LONGEST_NS);
+	KUNIT_EXPECT_EQ(test, limit, bytes);
+	limit_bytes(&limit, 1000ULL * LONGEST_NS);
+	KUNIT_EXPECT_EQ(test, limit, (u32)LEAST_AT_ONCE);
+}
+
+/* An engine, and the most that it was given */
+static const struct omerta_engine *measured;
+static u32 most_bytes, most_len;
+
+static void measuring_keys(struct omerta_mb *mb, const struct omerta_chunk *list,
+			   unsigned int n, bool open)
+{
+	unsigned int i;
+	u32 bytes = 0;
+
+	for (i = 0; i < n; i++) {
+		bytes += list[i].len;
+		most_len = max(most_len, list[i].len);
+	}
+	most_bytes = max(most_bytes, bytes);
+	measured->keys(mb, list, n, open);
+}
+
+/* Seal and open random chunks of up to @longest bytes with @engine; compare with the library. */
+static void check_random_lists(struct kunit *test, const struct omerta_engine *engine,
+			       u32 longest)
+{
+	u8 *plain = test_edge(test, SLOT_PLAIN, OMERTA_CHUNK_LIST * longest);
+	u8 *sealed = test_edge(test, SLOT_SEALED, OMERTA_CHUNK_LIST * (longest + OMERTA_TAG_LEN));
+	u8 *one = test_edge(test, 2, longest + OMERTA_TAG_LEN);
+	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	u8 secret[OMERTA_SECRET_LEN];
+	struct test_rng rng = TEST_RNG(6);
+	unsigned int round, n, i;
+	u32 at;
+
+	test_random(&rng, secret, sizeof(secret));
+	for (round = 0; round < TEST_SCALE(100, 10); round++) {
+		n = 1 + round % OMERTA_CHUNK_LIST;
+		for (i = 0, at = 0; i < n; at += list[i++].len) {
+			list[i].plain = plain + at;
+			list[i].sealed = sealed + at + i * OMERTA_TAG_LEN;
+			list[i].len = test_below(&rng, longest + 1);
+			list[i].nonce = OMERTA_NONCE(round, 0, true) + ((u64)i << 32);
+		}
+		test_pattern(plain, at, round);
+		omerta_chunk_seal(engine, list, n, secret);
+		for (i = 0; i < n; i++) {
+			chacha20poly1305_encrypt(one, list[i].plain, list[i].len, NULL, 0,
+						 list[i].nonce, secret);
+			KUNIT_ASSERT_MEMEQ_MSG(test, list[i].sealed, one,
+					       list[i].len + OMERTA_TAG_LEN,
+					       "chunk %u of %u", i, n);
+		}
+		/* One that is bad, in every place in its turn */
+		list[round % n].sealed[list[round % n].len] ^= 1;
+		KUNIT_ASSERT_EQ_MSG(test, omerta_chunk_open(engine, list, n, secret),
+				    OMERTA_CHUNK_ALL(n) & ~BIT(round % n), "%u chunks", n);
+		cond_resched();
+	}
+}
+
+static void expect_wiped(struct kunit *test, unsigned int n, u32 len)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct omerta_mb *mb = per_cpu_ptr(scratch, cpu);
+		const u8 *secrets = (const u8 *)mb->secret;
+
+		KUNIT_EXPECT_PTR_EQ_MSG(test, memchr_inv(secrets, 0,
+							 (const u8 *)(mb + 1) - secrets),
+					NULL, "%u chunks of %u bytes", n, len);
+	}
+}
+
+/* Catches: key stream, one-time keys, tags or their powers that stay behind. */
+static void one_wiped(struct kunit *test)
+{
+	u8 *sealed = test_edge(test, SLOT_SEALED, OMERTA_CHUNK_LIST * (MAX_LEN + OMERTA_TAG_LEN));
+	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	u8 secret[OMERTA_SECRET_LEN];
+	unsigned int n, i;
+	u32 len;
+
+	if (!default_engine)
+		return;
+	test_pattern(secret, sizeof(secret), 1);
+	for (n = 1; n <= OMERTA_CHUNK_LIST; n++) {
+		for (len = 0; len <= MAX_LEN; len += TEST_SCALE(13, 130)) {
+			for (i = 0; i < n; i++) {
+				list[i].plain = sealed + i * (MAX_LEN + OMERTA_TAG_LEN);
+				list[i].sealed = list[i].plain;
+				list[i].nonce = OMERTA_NONCE(len, i, false);
+				/* Every other time a list that has to be sorted */
+				list[i].len = n % 2 ? len >> (i & 3) : len;
+			}
+			omerta_mb_seal(default_engine, list, n, secret);
+			expect_wiped(test, n, len);
+			omerta_mb_open(default_engine, list, n, secret);
+			expect_wiped(test, n, len);
+			list[n - 1].sealed[0] ^= 1;
+			omerta_mb_open(default_engine, list, n, secret);
+			expect_wiped(test, n, len);
+		}
+		cond_resched();
+	}
+}
+
+static void wiped(struct kunit *test)
+{
+	with_each_isa(test, one_wiped);
+}
+
+/* Catches: more bytes at once than preemption may be off for, or longer chunks. */
+static void one_limits_hold(struct kunit *test)
+{
+	const u32 at_once = 2048;
+	struct omerta_engine engine;
+
+	if (!default_engine)
+		return;
+	engine = *default_engine;
+	measured = default_engine;
+	engine.keys = measuring_keys;
+	engine.longest = 1000;
+	engine.at_once = &at_once;
+	most_bytes = 0;
+	most_len = 0;
+	check_random_lists(test, &engine, 1200);
+	KUNIT_EXPECT_LE(test, most_bytes, at_once);
+	KUNIT_EXPECT_LE(test, at_once - 1000, most_bytes);
+	KUNIT_EXPECT_LE(test, most_len, engine.longest);
+	KUNIT_EXPECT_LE(test, 900U, most_len);
+}
+
+static void limits_hold(struct kunit *test)
+{
+	with_each_isa(test, one_limits_hold);
+}
+
+static void one_lengths_differ(struct kunit *test)
+{
+	check_random_lists(test, default_engine, 3000);
+}
+
+/* Catches: results that are not put back in the order of the list. */
+static void lengths_differ(struct kunit *test)
+{
+	with_each_isa(test, one_lengths_differ);
 }
 
 /* Catches: an engine that mixes up the lanes of a list. */
@@ -399,22 +570,22 @@ static void edges_in_list(struct kunit *test)
 
 static void one_lengths_in_list(struct kunit *test)
 {
-	u8 *plain = test_edge(test, SLOT_PLAIN, 4 * OMERTA_MB_LONG_CHUNK);
+	u8 *plain = test_edge(test, SLOT_PLAIN, 4 * LONG_LEN);
 	u8 *sealed = test_edge(test, SLOT_SEALED,
-			       4 * (OMERTA_MB_LONG_CHUNK + OMERTA_TAG_LEN));
-	u8 *want = test_edge(test, 2, OMERTA_MB_LONG_CHUNK + OMERTA_TAG_LEN);
-	u8 *want_plain = test_edge(test, 3, 4 * OMERTA_MB_LONG_CHUNK);
+			       4 * (LONG_LEN + OMERTA_TAG_LEN));
+	u8 *want = test_edge(test, 2, LONG_LEN + OMERTA_TAG_LEN);
+	u8 *want_plain = test_edge(test, 3, 4 * LONG_LEN);
 	u8 secret[OMERTA_SECRET_LEN];
 	struct omerta_chunk list[4];
 	u32 len, room;
 	int i;
 
 	test_pattern(secret, sizeof(secret), 1);
-	test_pattern(plain, 4 * OMERTA_MB_LONG_CHUNK, 2);
-	test_pattern(want_plain, 4 * OMERTA_MB_LONG_CHUNK, 2);
-	for (len = 0; len < OMERTA_MB_LIST_BYTES / 2; len += TEST_SCALE(1, 97)) {
+	test_pattern(plain, 4 * LONG_LEN, 2);
+	test_pattern(want_plain, 4 * LONG_LEN, 2);
+	for (len = 0; len < LONG_LEN; len += TEST_SCALE(1, 97)) {
 		/* The last ends with the buffer. */
-		room = 4 * OMERTA_MB_LONG_CHUNK;
+		room = 4 * LONG_LEN;
 		for (i = 3; i >= 0; i--) {
 			list[i].len = i & 1 ? len : len / 16;
 			room -= list[i].len;
@@ -430,10 +601,10 @@ static void one_lengths_in_list(struct kunit *test)
 					       list[i].len + OMERTA_TAG_LEN,
 					       "%u bytes, chunk %d", len, i);
 		}
-		memset(plain + room, FILL, 4 * OMERTA_MB_LONG_CHUNK - room);
+		memset(plain + room, FILL, 4 * LONG_LEN - room);
 		KUNIT_ASSERT_EQ(test, omerta_chunk_open(default_engine, list, 4, secret),
 				OMERTA_CHUNK_ALL(4));
-		KUNIT_ASSERT_MEMEQ_MSG(test, plain, want_plain, 4 * OMERTA_MB_LONG_CHUNK,
+		KUNIT_ASSERT_MEMEQ_MSG(test, plain, want_plain, 4 * LONG_LEN,
 				       "%u bytes", len);
 		cond_resched();
 	}
@@ -589,6 +760,10 @@ static struct kunit_case chunk_cases[] = {
 	KUNIT_CASE(engine_that_failed),
 	KUNIT_CASE(list_as_singles),
 	KUNIT_CASE(edges_in_list),
+	KUNIT_CASE(limit_by_time),
+	KUNIT_CASE(wiped),
+	KUNIT_CASE(limits_hold),
+	KUNIT_CASE(lengths_differ),
 	KUNIT_CASE(lengths_in_list),
 	KUNIT_CASE(list_in_place),
 	KUNIT_CASE(one_bad_in_list),

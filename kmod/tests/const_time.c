@@ -80,6 +80,8 @@ static void check_list(const struct omerta_engine *isa, struct omerta_chunk *lis
 
 static void check_isa(const struct omerta_engine *real)
 {
+	/* For each way to process few blocks, and a short list of others */
+	static const u32 few[] = { 0, 1, 16, 60, 64, 65, 128, 200, 256, 320, 400 };
 	struct omerta_engine isa = *real;
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
 	struct test_rng rng = TEST_RNG(1);
@@ -87,16 +89,24 @@ static void check_isa(const struct omerta_engine *real)
 
 	isa.tags = public_tags;
 	real_tags = real->tags;
+	for (i = 0; i < OMERTA_CHUNK_LIST; i++) {
+		list[i].plain = plain[i];
+		list[i].sealed = sealed[i];
+		list[i].nonce = i;
+	}
 	for (k = 0; k < LISTS; k++) {
 		n = 1 + test_below(&rng, OMERTA_CHUNK_LIST);
-		for (i = 0; i < n; i++) {
-			list[i].plain = plain[i];
-			list[i].sealed = sealed[i];
-			list[i].nonce = k << 8 | i;
+		for (i = 0; i < n; i++)
 			list[i].len = test_below(&rng, 2) ? OMERTA_CHUNK_MIN :
 							   test_below(&rng, LEN_MAX);
-		}
 		check_list(&isa, list, n, k % 4 == 3);
+	}
+	for (n = 1; n <= 3; n++) {
+		for (k = 0; k < ARRAY_SIZE(few); k++) {
+			for (i = 0; i < n; i++)
+				list[i].len = few[k] >> i;
+			check_list(&isa, list, n, k % 4 == 3);
+		}
 	}
 }
 

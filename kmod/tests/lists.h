@@ -6,8 +6,8 @@
 
 #include "crypto/chunk.h"
 
-/* Beyond the engine's longest, from which on chunks are the library's */
-#define LISTS_LEN_MAX	4200
+/* The longest chunk that the tunnel has */
+#define LISTS_LEN_MAX	65536
 
 /**
  * struct lists_spec - a list of chunks, made of simple numbers

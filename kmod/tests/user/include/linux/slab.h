@@ -11,6 +11,8 @@
 
 #define kmalloc(n, gfp)		((void)(gfp), malloc(n))
 #define kzalloc(n, gfp)		((void)(gfp), calloc(1, n))
+#define kvmalloc(n, gfp)	((void)(gfp), malloc(n))
+#define kvfree(p)		free(p)
 #define kfree(p)		free(p)
 
 #endif /* _OMERTA_USER_SLAB_H */
