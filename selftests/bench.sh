@@ -30,6 +30,15 @@ test_chunks() {
 	bench 'map(.direction) == ["seal", "open"]' chunks engine lib bytes 1
 }
 
+# An engine takes less time for chunks that it gets together.
+test_curves() {
+	bench "length == 44 and $positive and all(.list == 1)" curves engine lib
+	bench 'map(.list) | unique == [1, 2, 3, 4, 8, 16]' curves engine auto
+	jq -e 'map(select(."chunk-size" == 64 and .direction == "seal") |
+		{key: (.list | tostring), value: (."min-ns" / .bytes)}) | from_entries |
+		.["16"] < .["1"]' "$DIR/json"
+}
+
 # Twice as much work takes longer: all of it is done.
 test_in_proportion() {
 	local bytes
@@ -94,6 +103,8 @@ test_refused() {
 	refuses 'would take longer than 5 s' run rounds 100000 chunk-size 1 strategy napi
 	refuses 'must be own, static, dynamic or guided' run schedule none
 	refuses 'varies chunk-size and direction' chunks chunk-size 512
+	refuses 'varies chunk-size, bytes, direction and list' curves list 2
+	refuses 'must be a number 1..16' run list 17
 	refuses 'must be seal, open or both' dispatch direction up
 }
 
@@ -180,7 +191,7 @@ test_not_loaded() {
 	loaded
 }
 
-TESTS=(test_chunks test_in_proportion test_dispatch test_split test_scaling test_refused
+TESTS=(test_chunks test_curves test_in_proportion test_dispatch test_split test_scaling test_refused
 	test_unprivileged test_interrupted test_long_round test_cpu_hotplug
 	test_not_loaded)
 

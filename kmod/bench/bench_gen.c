@@ -28,7 +28,7 @@ static const struct netlink_range_validation omerta_bench_a_bench_rounds_range =
 };
 
 /* OMERTA_BENCH_CMD_RUN - do */
-static const struct nla_policy omerta_bench_run_nl_policy[OMERTA_BENCH_A_BENCH_ROUNDS + 1] = {
+static const struct nla_policy omerta_bench_run_nl_policy[OMERTA_BENCH_A_BENCH_LIST + 1] = {
 	[OMERTA_BENCH_A_BENCH_ENGINE] = { .type = NLA_NUL_STRING, .len = OMERTA_BENCH_ENGINE_LEN, },
 	[OMERTA_BENCH_A_BENCH_CHUNK_SIZE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_bench_a_bench_chunk_size_range),
 	[OMERTA_BENCH_A_BENCH_BYTES] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_bench_a_bench_bytes_range),
@@ -37,16 +37,18 @@ static const struct nla_policy omerta_bench_run_nl_policy[OMERTA_BENCH_A_BENCH_R
 	[OMERTA_BENCH_A_BENCH_SCHEDULE] = NLA_POLICY_MAX(NLA_U32, 3),
 	[OMERTA_BENCH_A_BENCH_WORKERS] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_BENCH_A_BENCH_ROUNDS] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_bench_a_bench_rounds_range),
+	[OMERTA_BENCH_A_BENCH_LIST] = NLA_POLICY_RANGE(NLA_U32, 1, OMERTA_BENCH_MAX_LIST),
 };
 
 /* OMERTA_BENCH_CMD_SPLIT - do */
-static const struct nla_policy omerta_bench_split_nl_policy[OMERTA_BENCH_A_BENCH_ROUNDS + 1] = {
+static const struct nla_policy omerta_bench_split_nl_policy[OMERTA_BENCH_A_BENCH_LIST + 1] = {
 	[OMERTA_BENCH_A_BENCH_ENGINE] = { .type = NLA_NUL_STRING, .len = OMERTA_BENCH_ENGINE_LEN, },
 	[OMERTA_BENCH_A_BENCH_CHUNK_SIZE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_bench_a_bench_chunk_size_range),
 	[OMERTA_BENCH_A_BENCH_BYTES] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_bench_a_bench_bytes_range),
 	[OMERTA_BENCH_A_BENCH_DIRECTION] = NLA_POLICY_MAX(NLA_U32, 2),
 	[OMERTA_BENCH_A_BENCH_STRATEGY] = NLA_POLICY_MAX(NLA_U32, 5),
 	[OMERTA_BENCH_A_BENCH_ROUNDS] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_bench_a_bench_rounds_range),
+	[OMERTA_BENCH_A_BENCH_LIST] = NLA_POLICY_RANGE(NLA_U32, 1, OMERTA_BENCH_MAX_LIST),
 };
 
 /* Ops table for omerta_bench */
@@ -55,14 +57,14 @@ static const struct genl_split_ops omerta_bench_nl_ops[] = {
 		.cmd		= OMERTA_BENCH_CMD_RUN,
 		.doit		= omerta_bench_nl_run_doit,
 		.policy		= omerta_bench_run_nl_policy,
-		.maxattr	= OMERTA_BENCH_A_BENCH_ROUNDS,
+		.maxattr	= OMERTA_BENCH_A_BENCH_LIST,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= OMERTA_BENCH_CMD_SPLIT,
 		.doit		= omerta_bench_nl_split_doit,
 		.policy		= omerta_bench_split_nl_policy,
-		.maxattr	= OMERTA_BENCH_A_BENCH_ROUNDS,
+		.maxattr	= OMERTA_BENCH_A_BENCH_LIST,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 };

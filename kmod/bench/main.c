@@ -54,6 +54,8 @@ struct times {
  */
 #define LONGEST		(5ULL * NSEC_PER_SEC)
 
+static_assert(OMERTA_BENCH_MAX_LIST == OMERTA_CHUNK_LIST);
+
 /* Requests at the same time would falsify each other's times. */
 static DEFINE_MUTEX(one_at_a_time);
 
@@ -128,6 +130,7 @@ static int parse(struct request *r)
 	int err;
 
 	r->task.chunk_size = get_u32(r, OMERTA_BENCH_A_BENCH_CHUNK_SIZE, 512);
+	r->task.list = get_u32(r, OMERTA_BENCH_A_BENCH_LIST, OMERTA_CHUNK_LIST);
 	r->task.bytes = get_u32(r, OMERTA_BENCH_A_BENCH_BYTES, 131072);
 	r->task.direction = get_u32(r, OMERTA_BENCH_A_BENCH_DIRECTION,
 				    OMERTA_BENCH_DIRECTION_BOTH);

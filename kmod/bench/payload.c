@@ -33,7 +33,7 @@ static unsigned int make_list(const struct payload *p, u32 first, u32 end,
 			      struct omerta_chunk *list)
 {
 	const struct payload_task *task = p->task;
-	unsigned int i, n = min_t(u32, end - first, OMERTA_CHUNK_LIST);
+	unsigned int i, n = min(end - first, task->list);
 
 	for (i = 0; i < n; i++) {
 		size_t at = (size_t)(first + i) * task->chunk_size;

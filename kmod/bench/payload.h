@@ -13,6 +13,7 @@
  * @engine: engine that seals and opens; NULL for the library
  * @copy: only copy, without a cipher
  * @chunk_size: bytes of each chunk but the last, which may be shorter
+ * @list: chunks that are sealed or opened at a time, at most OMERTA_CHUNK_LIST
  * @bytes: size of the payload
  * @direction: seal, open or both
  */
@@ -20,6 +21,7 @@ struct payload_task {
 	const struct omerta_engine *engine;
 	bool copy;
 	u32 chunk_size;
+	u32 list;
 	u32 bytes;
 	enum omerta_bench_direction direction;
 };

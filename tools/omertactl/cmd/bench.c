@@ -141,7 +141,7 @@ static void print_chunks(const struct om_list *cases)
 		       c->req.chunk_size, mb_s(c->req.bytes, c->median));
 		if (w && calls > 1)
 			printf(" %5.0f%%", 100 * (double)w->median / (double)c->median);
-		/* The library processes a single piece for every engine. */
+		/* Engines have no calls of which each seals one chunk. */
 		if (w && calls > 1 && !strcmp(c->req.engine, "lib"))
 			printf(" %9.0f", ((double)c->median - (double)w->median) /
 					 (calls - 1));
@@ -175,8 +175,9 @@ static void add_engine(struct om_list *cases, const struct om_args *args,
 }
 
 /* Add all engines that this CPU supports. */
-static int add_engines(struct om_ctx *ctx, struct om_list *cases,
-		       const struct om_args *args)
+static int add_engines(struct om_ctx *ctx, struct om_list *cases, const struct om_args *args,
+		       void (*add_one)(struct om_list *cases, const struct om_args *args,
+				       const char *engine))
 {
 	for (size_t i = 0; i < OM_ARRAY_SIZE(engines); i++) {
 		struct om_args one = *args;
@@ -184,7 +185,7 @@ static int add_engines(struct om_ctx *ctx, struct om_list *cases,
 
 		set_engine(&one.data.bench, engines[i]);
 		if (!ask(ctx, &one, &reply))
-			add_engine(cases, args, engines[i]);
+			add_one(cases, args, engines[i]);
 		/* The engine is for other CPUs, or for another architecture. */
 		else if (ctx->err.sys != EOPNOTSUPP && ctx->err.sys != EINVAL)
 			return OM_SYSTEM;
@@ -205,9 +206,81 @@ int om_bench_chunks(struct om_ctx *ctx, struct om_args *args)
 	if (b->has & HAS(ENGINE))
 		add_engine(&cases, args, b->engine);
 	else
-		rc = add_engines(ctx, &cases, args);
+		rc = add_engines(ctx, &cases, args, add_engine);
 	if (!rc)
 		return measure(ctx, args, &cases, print_chunks);
+	om_list_free(&cases);
+	return rc;
+}
+
+/*
+ * Curves
+ */
+
+/* Powers of two, and lengths of real packets */
+static const uint32_t lengths[] = {
+	64, 65, 128, 200, 256, 512, 576, 1024, 1280, 1388, 1392, 1420, 1500, 2048, 4096, 5000,
+	8192, 8900, 9000, 16384, 32768, 65536,
+};
+
+static const uint32_t lists[] = { 1, 2, 3, 4, 8, OMERTA_BENCH_MAX_LIST };
+
+static void print_curves(const struct om_list *cases)
+{
+	printf("%-14s %-5s %8s %5s %10s %10s\n", "engine", "", "chunk", "list", "MB/s",
+	       "ns/chunk");
+	for (size_t i = 0; i < cases->n; i++) {
+		const struct om_bench_case *c = OM_AT(cases, struct om_bench_case, i);
+
+		printf("%-14s %-5s %8u %5u %10.0f %10.0f\n", c->req.engine,
+		       c->req.direction == OMERTA_BENCH_DIRECTION_SEAL ? "seal" : "open",
+		       c->req.chunk_size, c->req.list, mb_s(c->req.bytes, c->median),
+		       (double)c->median * c->req.chunk_size / c->req.bytes);
+	}
+}
+
+static void add_curves(struct om_list *cases, const struct om_args *args,
+		       const char *engine, uint32_t direction)
+{
+	/* The library takes one chunk after the other. */
+	size_t n = strcmp(engine, "lib") ? OM_ARRAY_SIZE(lists) : 1;
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(lengths); i++)
+		for (size_t k = 0; k < n; k++) {
+			struct om_bench *req = &add(cases, args, OMERTA_BENCH_CMD_RUN)->req;
+			uint32_t bytes = lengths[i] * lists[k];
+
+			req->chunk_size = lengths[i];
+			req->list = lists[k];
+			req->bytes = bytes < BYTES ? BYTES / bytes * bytes : bytes;
+			req->direction = direction;
+			req->has |= HAS(LIST);
+			set_engine(req, engine);
+		}
+}
+
+static void add_engine_curves(struct om_list *cases, const struct om_args *args,
+			      const char *engine)
+{
+	add_curves(cases, args, engine, OMERTA_BENCH_DIRECTION_SEAL);
+	add_curves(cases, args, engine, OMERTA_BENCH_DIRECTION_OPEN);
+}
+
+int om_bench_curves(struct om_ctx *ctx, struct om_args *args)
+{
+	const struct om_bench *b = &args->data.bench;
+	struct om_list cases = { 0 };
+	int rc = OM_OK;
+
+	if (b->has & (HAS(CHUNK_SIZE) | HAS(BYTES) | HAS(DIRECTION) | HAS(LIST)))
+		return om_err(&ctx->err, OM_USAGE,
+			      "this command varies chunk-size, bytes, direction and list");
+	if (b->has & HAS(ENGINE))
+		add_engine_curves(&cases, args, b->engine);
+	else
+		rc = add_engines(ctx, &cases, args, add_engine_curves);
+	if (!rc)
+		return measure(ctx, args, &cases, print_curves);
 	om_list_free(&cases);
 	return rc;
 }

@@ -58,6 +58,7 @@ int om_times_forget_command(struct om_ctx *ctx, struct om_args *args);
 
 int om_bench_run(struct om_ctx *ctx, struct om_args *args);
 int om_bench_chunks(struct om_ctx *ctx, struct om_args *args);
+int om_bench_curves(struct om_ctx *ctx, struct om_args *args);
 int om_bench_dispatch(struct om_ctx *ctx, struct om_args *args);
 int om_bench_split(struct om_ctx *ctx, struct om_args *args);
 int om_bench_scaling(struct om_ctx *ctx, struct om_args *args);

@@ -114,7 +114,8 @@ static const struct om_opt up_opts[] = {
 	{ "engine", FIELD_OF_BENCH(ENGINE) },				\
 	{ "chunk-size", FIELD_OF_BENCH(CHUNK_SIZE) },			\
 	{ "bytes", FIELD_OF_BENCH(BYTES) },				\
-	{ "direction", FIELD_OF_BENCH(DIRECTION) }
+	{ "direction", FIELD_OF_BENCH(DIRECTION) },			\
+	{ "list", FIELD_OF_BENCH(LIST) }
 
 static const struct om_opt bench_run_opts[] = {
 	BENCH_WORK,
@@ -144,7 +145,7 @@ static int help(struct om_ctx *ctx, struct om_args *args);
 	"[activate manual|now|on-first-record] [seal-time S] [open-time S] [soft-time S] [soft-records N] [soft-bytes N] [hard-records N] [hard-bytes N] [epoch N]"
 
 #define BENCH_WORK_USAGE \
-	"[engine NAME] [chunk-size N] [bytes N] [direction seal|open|both]"
+	"[engine NAME] [chunk-size N] [bytes N] [direction seal|open|both] [list N]"
 #define BENCH_USAGE \
 	BENCH_WORK_USAGE " [runs N] [time MS]"
 
@@ -199,6 +200,8 @@ const struct om_command om_commands[] = {
 	  om_bench_run, BENCH_WORK_USAGE " [strategy inline|percpu|unbound|kthread|padata|napi] [schedule own|static|dynamic|guided] [workers N] [rounds N]" },
 	{ "bench", "chunks", { NULL }, &om_bench_object, bench_opts,
 	  om_bench_chunks, BENCH_USAGE },
+	{ "bench", "curves", { NULL }, &om_bench_object, bench_opts,
+	  om_bench_curves, BENCH_USAGE },
 	{ "bench", "dispatch", { NULL }, &om_bench_object, bench_opts,
 	  om_bench_dispatch, BENCH_USAGE },
 	{ "bench", "split", { NULL }, &om_bench_object, bench_opts,

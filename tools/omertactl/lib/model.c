@@ -253,6 +253,8 @@ static const struct om_field bench_fields[] = {
 	B(P99_NS, "p99-ns", p99_ns, OM_UINT, OM_DEC),
 	B(START_P50_NS, "start-p50-ns", start_p50_ns, OM_UINT, OM_DEC),
 	B(START_P99_NS, "start-p99-ns", start_p99_ns, OM_UINT, OM_DEC),
+	B(LIST, "list", list, OM_U32, OM_DEC, .min = 1,
+	  .max = OMERTA_BENCH_MAX_LIST),
 };
 
 const struct om_object om_bench_object = {

@@ -214,6 +214,7 @@ struct om_bench {
 	uint64_t p99_ns;
 	uint64_t start_p50_ns;
 	uint64_t start_p99_ns;
+	uint32_t list;
 };
 
 extern const struct om_object om_bench_object;
