@@ -20,6 +20,7 @@ chunks chunks
 unchunked chunks bytes 65536
 record chunks bytes 1408
 single chunks bytes 512
+curves curves
 dispatch dispatch
 split split
 split-lib split engine lib
@@ -32,6 +33,7 @@ chunks chunks
 unchunked chunks bytes 65536
 record chunks bytes 1408
 single chunks bytes 512
+curves curves
 '
 
 # Counted instructions are the same in each run.
@@ -40,6 +42,7 @@ chunks:arm64 chunks bytes 8192
 unchunked:arm64 chunks bytes 65536
 record:arm64 chunks bytes 1408
 single:arm64 chunks bytes 512
+curves:arm64 curves
 '
 
 # commands MEASURED: for a shell there or here

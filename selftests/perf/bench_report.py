@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Makes a report in Markdown, with charts, of what "make bench-chunk" measured.
 
@@ -8,7 +8,13 @@ import json
 import os
 import sys
 
-from svg import chart, size
+import matplotlib
+
+matplotlib.use("svg")
+matplotlib.rcParams["svg.hashsalt"] = "omerta"
+from matplotlib import pyplot  # noqa: E402
+
+from chunk_report import engines, fastest, per_chunk  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -34,6 +40,28 @@ def pick(cases, **wanted):
     return [c for c in cases if all(c.get(k) == v for k, v in wanted.items())]
 
 
+def size(number):
+    for unit, name in (1 << 20, "Mi"), (1 << 10, "Ki"):
+        if number >= unit and number % unit == 0:
+            return f"{number // unit} {name}"
+    return str(number)
+
+
+def chart(path, title, x_name, y_name, lines):
+    """@lines: {name: {x: y}}, with a logarithmic axis to the right"""
+    figure, axes = pyplot.subplots(figsize=(9, 5))
+    for name, line in lines.items():
+        axes.plot(sorted(line), [line[x] for x in sorted(line)], marker=".", label=name)
+    axes.set(title=title, xlabel=x_name, ylabel=y_name, xscale="log", ylim=(0, None))
+    ticks = [x for x in sorted({x for line in lines.values() for x in line}) if x & (x - 1) == 0]
+    axes.set_xticks(ticks, [size(x) for x in ticks])
+    axes.minorticks_off()
+    axes.grid(True, alpha=0.3)
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+    pyplot.close(figure)
+
+
 class Report:
     def __init__(self, data, published, directory):
         self.data, self.found = data, data["results"]
@@ -44,8 +72,7 @@ class Report:
         self.lines += lines
 
     def picture(self, name, *args):
-        with open(os.path.join(self.directory, name + ".svg"), "w", encoding="utf-8") as file:
-            file.write(chart(*args))
+        chart(os.path.join(self.directory, name + ".svg"), *args)
         self.say(f"![{args[0]}]({name}.svg)", "")
 
     def head(self):
@@ -73,19 +100,76 @@ class Report:
                          "MB/s", speed)
 
     def peers(self):
+        sizes = sorted(set(unique(self.found["chunks"], "chunk-size")))
+        # In lists of 16, of those that have lists
+        lists = {c["engine"] for c in self.found["peers"] if c["list"] == 16}
         both = ([(f"kernel: {c['engine']}", c) for c in self.found["chunks"]] +
-                [(c["engine"], c) for c in self.found["peers"]])
-        sizes = sorted(set(unique(self.found["peers"], "chunk-size")))
+                [(c["engine"], c) for c in self.found["peers"] if c.get("chunk-size") in sizes and
+                 c["list"] == (16 if c["engine"] in lists else 1)])
+        sizes = [s for s in sizes if any(c["chunk-size"] == s for c in self.found["peers"]
+                                         if "chunk-size" in c)]
+        both = [(name, c) for name, c in both if c["chunk-size"] in sizes]
         self.say("## Others on this machine", "", "MB/s of one CPU. Rows without \"kernel\" were measured in user space, in "
-                 "turns, soon after. The library of omerta's engines, which gets chunks of 4 "
-                 "KiB and more, is libsodium there. The engines' figures for short chunks "
-                 "show how similar the kernel and user space are. Ciphertexts are compared "
+                 "turns, soon after. The library of omerta's engines, for chunks that are too long "
+                 "for them, is libsodium there. The engines' figures show how similar the "
+                 "kernel and user space are. Ciphertexts are compared "
                  "with libsodium's first, except TweetNaCl's, which has another cipher.", "")
         for direction in "seal", "open":
             self.say(*table([direction] + [size(s) for s in sizes], (
                 [name] + [f"{mb_s(c):.0f}" for n, c in both
                           if n == name and c["direction"] == direction]
                 for name in dict.fromkeys(name for name, _ in both))))
+
+    def curves(self):
+        """Ours in user space against the best of others there, by length and list."""
+        cases = self.found["peers"]
+        ours = [e for e in engines(cases) if e.startswith("omerta")]
+        others = [e for e in engines(cases) if not e.startswith("omerta")
+                  and not any("other-cipher" in c for c in pick(cases, engine=e))]
+        lengths = sorted({c["chunk-size"] for c in cases if "chunk-size" in c})
+        mixes = sorted({c["mix"] for c in cases if "mix" in c})
+        lists = sorted({c["list"] for c in cases if "chunk-size" in c})
+        kernel = self.found["curves"]
+        if not ours:
+            return
+        self.say("## Curves", "", "Speed by the chunk's length, in lists of so many. \"kernel\" "
+                 "is inside the kernel, the others in user space.", "")
+        for n in 1, 3, 16:
+            for direction in "seal", "open":
+                def speeds(found, engine):
+                    times = {length: per_chunk(found, engine, direction, length, n)
+                             for length in lengths}
+                    return {k: k * 1000 / v for k, v in times.items() if v}
+
+                names = [ours[0]] + [e for e in others if "direct" not in e or n == 1]
+                lines = {name: speeds(cases, name) for name in names}
+                for engine in ["lib"] + engines(kernel)[1:2]:
+                    lines[f"kernel: {engine}"] = speeds(kernel, engine)
+                self.picture(f"curve-{n}-{direction}", f"{direction}, lists of {n}",
+                             "bytes of a chunk", "MB/s", {k: v for k, v in lines.items() if v})
+        for engine in ours:
+            self.say(f"{engine}: its speed over that of the fastest other library in user "
+                     "space, the lower one of sealing and opening:", "")
+            rows = []
+            for length in lengths + mixes:
+                row = [length]
+                for n in lists if length in lengths else [None]:
+                    ratios = []
+                    for direction in "seal", "open":
+                        count = n or next(c["list"] for c in pick(cases, mix=length)
+                                          if c["engine"] == engine)
+                        best = min(fastest(cases, e, direction, length, count) for e in others)
+                        ratios.append(best / per_chunk(cases, engine, direction, length, count))
+                    row.append(f"{min(ratios):.2f}")
+                rows.append(row + ["-"] * (len(lists) + 1 - len(row)))
+            self.say(*table(["bytes"] + [f"lists of {n}" for n in lists], rows))
+        self.say("imix: packets of 40, 576 and 1500 bytes; record, records: one and 16 packets of "
+                 "1388 bytes in chunks of 512; tcp: five, the last one short.", "")
+
+    def aims(self):
+        self.say("## Aims", "", *table(["", "value", "aim", ""], (
+            [row["name"], row["value"], row["aim"], "met" if row["met"] else "missed"]
+            for row in self.data["aims"])))
 
     def calls(self):
         rows = []
@@ -200,6 +284,8 @@ class Report:
         self.head()
         self.chunks()
         self.peers()
+        self.curves()
+        self.aims()
         self.calls()
         self.against()
         self.dispatch()

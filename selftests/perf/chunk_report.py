@@ -8,8 +8,24 @@ import json
 import sys
 
 LIB = "lib"
-EXPECTED = {"chunks", "unchunked", "record", "single", "dispatch", "split", "split-lib",
-            "scaling", "peers"}
+EXPECTED = {"chunks", "unchunked", "record", "single", "curves", "dispatch", "split",
+            "split-lib", "scaling", "peers"}
+
+# Engines by the instructions they stand for, and what hides others from the library
+CLASSES = (("IFMA", "mb-avx512ifma", ""), ("AVX2", "mb-avx2", ":avx2"),
+           ("NEON", "mb-neon", ":arm64"))
+# Ratios of a class, at least
+RATIO_AIMS = {
+    "IFMA": {"per chunk": 3.0, "unchunked": 1.4, "record": 1.75},
+    "AVX2": {"per chunk": 1.7, "unchunked": 0.9, "record": 1.3},
+}
+RATIO_NAMES = {
+    "per chunk": "lists of 16 chunks of 512 bytes, over the library's chunks",
+    "unchunked": "the same, over the library in one piece",
+    "record": "a record of three chunks, over three calls of the library",
+}
+# Lone records whose time is to be at most that of others
+LONE = (64, 576, 1388)
 
 
 def read(lines):
@@ -62,6 +78,74 @@ def ratios(found, of="median-ns"):
     return result
 
 
+def per_chunk(cases, engine, direction, length, chunks):
+    """Nanoseconds of a chunk in such lists; those without lists have the same for all."""
+    for wanted in chunks, 1:
+        for c in cases:
+            if (c["engine"], c["direction"], c["list"]) == (engine, direction, wanted) and \
+                    length in (c.get("chunk-size"), c.get("mix")):
+                return c["median-ns"] / c.get("chunks", c["bytes"] / c.get("chunk-size", 1))
+    return None
+
+
+def fastest(cases, prefix, *shape):
+    times = [per_chunk(cases, e, *shape) for e in engines(cases) if e.startswith(prefix)]
+    return min((t for t in times if t), default=None)
+
+
+def worst(values):
+    """The lower one of sealing and opening, if both were measured."""
+    values = list(values)
+    return None if None in values else round(min(values), 2)
+
+
+def over(a, b):
+    return a / b if a and b else None
+
+
+def aims(found, ratio):
+    """Yields name, value, aim, and whether less is better, of all that was measured."""
+    for name, engine, hidden in CLASSES:
+        # Without hiding anything on a machine that has no more
+        keys = [f"{engine}{hidden}", engine]
+        for what, aim in RATIO_AIMS.get(name, {}).items():
+            for key in keys:
+                value = worst(ratio.get(f"{key} {what} {d}") for d in ("seal", "open"))
+                if value:
+                    yield f"{name}: {RATIO_NAMES[what]}", value, aim, False
+                    break
+    peers, ours = found["peers"], "omerta mb-avx512ifma"
+    both = "seal", "open"
+    value = worst(over(fastest(peers, "ipsec-mb", d, 1392, 16),
+                       per_chunk(peers, ours, d, 1392, 16)) for d in both)
+    if value:
+        yield "IFMA: lists of 16 chunks of 1392 bytes, over ipsec-mb", value, 1.3, False
+    for length in LONE:
+        inverse = worst(over(fastest(peers, "ipsec-mb", d, length, 1),
+                             per_chunk(peers, ours, d, length, 1)) for d in both)
+        if inverse:
+            yield (f"IFMA: time of a lone record of {length} bytes, over ipsec-mb's",
+                   round(1 / inverse, 2), 1.0, True)
+    value = worst(over(per_chunk(peers, ours, d, 1388, 16),
+                       3 * (per_chunk(peers, ours, d, "records", 48) or 0)) for d in both)
+    if value:
+        yield ("IFMA: time of 16 records of 1388 bytes in chunks of 512, over one chunk each",
+               round(1 / value, 2), 1.1, True)
+    counted = found.get("curves:arm64", [])
+    for length in LONE:
+        inverse = worst(over(per_chunk(counted, LIB, d, length, 1),
+                             per_chunk(counted, "mb-neon", d, length, 1)) for d in both)
+        if inverse:
+            yield (f"NEON: instructions of a lone record of {length} bytes, over the library's",
+                   round(1 / inverse, 2), 1.0, True)
+
+
+def judged(found, ratio):
+    return [{"name": name, "value": value, "aim": aim,
+             "met": value <= aim if less else value >= aim}
+            for name, value, aim, less in aims(found, ratio)]
+
+
 def break_even(cases):
     """The least payload from which on splitting it pays, by strategy."""
     result = {}
@@ -98,12 +182,17 @@ def main():
         for strategy, size in break_even(found.get(name, [])).items():
             print(f"{name}: {strategy} pays from {size} bytes on" if size else
                   f"{name}: {strategy} does not pay")
+    judgement = judged(found, ratio)
+    for row in judgement:
+        print(f"{row['name']}: {row['value']} (aim {row['aim']}, "
+              f"{'met' if row['met'] else 'missed'})")
     with open(sys.argv[2], "w", encoding="ascii") as file:
         json.dump({"backend": sys.argv[1], "machine": machine, "results": found,
-                   "ratios": ratio, "ratios-of-minima": ratio_of_min,
+                   "ratios": ratio, "ratios-of-minima": ratio_of_min, "aims": judgement,
                    "break-even": {name: break_even(found[name])
                                   for name in ("split", "split-lib") if name in found}},
                   file, indent=1)
 
 
-main()
+if __name__ == "__main__":
+    main()

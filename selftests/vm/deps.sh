@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# deps.sh [build|arm64|style|ciphers|docs|kselftest|peers|perf|suites]: installs packages for
-# building and booting, or the additional ones for the build of a kernel, another architecture, or
-# the target of that name.
+# deps.sh [build|arm64|style|ciphers|docs|kselftest|peers|perf|report|suites]: installs packages
+# for building and booting, or the additional ones for the build of a kernel, another architecture,
+# or the target of that name.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -24,7 +24,11 @@ perf) PACKAGES=(jq libdevel-nytprof-perl linux-perf) ;;
 docs) PACKAGES=(graphviz python3-sphinx) ;;
 suites) PACKAGES=(libmbedtls-dev) ;;
 kselftest) PACKAGES=(rsync) ;;
-peers) PACKAGES=(android-libboringssl-dev dpkg-dev libssl-dev python3-pip) ;;
+peers)
+	PACKAGES=(android-libboringssl-dev dpkg-dev libssl-dev python3-pip)
+	[[ $(dpkg --print-architecture) != amd64 ]] || PACKAGES+=(libipsec-mb-dev)
+	;;
+report) PACKAGES=(python3-matplotlib) ;;
 esac
 
 missing_packages() {

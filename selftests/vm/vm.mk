@@ -92,6 +92,7 @@ bench-chunk:		## the cipher in chunks, and ways to hand work over
 
 bench-report:		## report of the last bench-chunk
 	@[ -e build/bench-chunk.json ] || selftests/perf/bench_chunk.sh
+	@selftests/vm/deps.sh report
 	@selftests/perf/bench_report.py build/bench-chunk.json build/bench-report
 
 bench-perf:		## profiles, case by case

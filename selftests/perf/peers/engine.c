@@ -35,7 +35,7 @@ static void make_list(struct omerta_chunk *to, const struct peer_chunk *list, un
 
 static bool seal(const struct peer_chunk *list, unsigned int n)
 {
-	struct omerta_chunk to[PEER_LIST];
+	struct omerta_chunk to[OMERTA_CHUNK_LIST];
 
 	make_list(to, list, n);
 	omerta_chunk_seal(engine, to, n, secret);
@@ -44,13 +44,13 @@ static bool seal(const struct peer_chunk *list, unsigned int n)
 
 static bool open(const struct peer_chunk *list, unsigned int n)
 {
-	struct omerta_chunk to[PEER_LIST];
+	struct omerta_chunk to[OMERTA_CHUNK_LIST];
 
 	make_list(to, list, n);
-	return omerta_chunk_open(engine, to, n, secret) == omerta_chunk_all(n);
+	return omerta_chunk_open(engine, to, n, secret) == OMERTA_CHUNK_ALL(n);
 }
 
-#define ENGINE(name)	{ "omerta " name, PEER_LIST, false, start, seal, open }
+#define ENGINE(name)	{ "omerta " name, OMERTA_CHUNK_LIST, false, start, seal, open }
 
 const struct peer peers[] = {
 #if defined(__x86_64__)

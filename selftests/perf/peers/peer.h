@@ -9,7 +9,7 @@
 #define PEER_KEY_LEN	32
 #define PEER_NONCE_LEN	12
 #define PEER_TAG_LEN	16
-#define PEER_LIST	16
+#define PEER_LIST	64
 
 /**
  * struct peer_chunk - a chunk to seal or open
