@@ -13,7 +13,8 @@ set -euo pipefail
 
 BACKENDS=${BACKENDS:-uml icount-x86-64 icount-arm64}
 CASES=${CASES:-$(printf '%s ' {tcp-1,tcp-8,tcp-8-back,tcp-both,cpu,udp-64,udp-1300}{,:cut} \
-	trip-{64,1024}-{p50,p99}{,-loaded}{,:cut} {trip-64-p99-loaded-8,loss}{,:cut})}
+	trip-{64,1024}-{p50,p99}{,-loaded}{,:cut} {trip-64-p99-loaded-8,loss}{,:cut} \
+	out-{64,1300}{,-two,-two-peers})}
 COUNTS=${COUNTS:-bulk cipher packet bulk:cut}
 out=$TOP_DIR/build/bench-tunnel
 

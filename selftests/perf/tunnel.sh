@@ -17,7 +17,12 @@ cd "$(dirname "$0")/.."
 
 RUNS=$1 TIME=$2
 shift 2
-declare -A UNIT=([tcp]=MB/s [cpu]=s/GB [trip]=us [loss]=MB/s [udp]=packets/s)
+declare -A UNIT=([tcp]=MB/s [cpu]=s/GB [trip]=us [loss]=MB/s [udp]=packets/s
+	[out]=packets/s)
+# Addresses of a second peer
+declare -A THIRD=([veth]=198.51.100.3 [wireguard]=10.8.0.3 [omerta]=10.9.0.3)
+# Devices whose packets are counted
+declare -A DEVICE=([veth]=sink [wireguard]=wg0 [omerta]=omr0)
 
 # busy: seconds of CPU time used so far, of all CPUs of both ends
 busy() {
@@ -98,6 +103,60 @@ case_udp-64() { rate "$1" 64 0.5; }
 case_udp-1300() { rate "$1" 1300 0.5; }
 # To look at with perf
 case_udp-64-flood() { rate "$1" 64 "$TIME" flood; }
+
+# make_third: a second peer of a, in a namespace of its own
+make_third() {
+	local address
+
+	[[ -z ${REMOTE:-} ]] || { echo "# out cases with two peers: not between hosts"; exit 1; }
+	make_ns c
+	make_veth a c
+	make_dev c
+	connect a c
+	wg genkey >"$DIR/c.key"
+	wg pubkey <"$DIR/c.key" >"$DIR/c.pub"
+	make_wireguard c a
+	on a wg set wg0 peer "$(<"$DIR/c.pub")" endpoint "$(outer4 a c):51820" \
+		allowed-ips "${THIRD[wireguard]}/32"
+	for address in "${THIRD[@]}"; do
+		pings a "$address" >/dev/null
+	done
+}
+
+sent() {
+	on a ip -s -j link show "${DEVICE[${contender%%,*}]}" | jq '.[0].stats64.tx.packets'
+}
+
+# out ADDRESS BYTES SENDERS PEERS: datagrams per second of senders that are pinned to CPUs, into
+# an outer link that takes all at once. There are keys already.
+out() {
+	local before i to
+	local -a senders=()
+
+	[[ $4 == 1 || -e /run/netns/omt-c ]] || make_third >&2
+	on a ip link add sink type dummy
+	on a ip link set sink up
+	on a ip route add "$(outer4 a b)/32" dev sink
+	[[ $4 == 1 ]] || on a ip route add "$(outer4 a c)/32" dev sink
+	before=$(sent)
+	for ((i = 0; i < $3; i++)); do
+		to=$1
+		((i % $4 == 0)) || to=${THIRD[${contender%%,*}]}
+		bg a taskset -c "$((i % $(nproc)))" timeout "$WAIT" \
+			./perf/udprate 7009 "$to" "$2" "$TIME" only
+		senders+=($!)
+	done
+	wait "${senders[@]}"
+	jq -n --argjson n "$(($(sent) - before))" --argjson t "$TIME" '$n / $t | round'
+	on a ip link del sink
+}
+
+case_out-64() { out "$1" 64 1 1; }
+case_out-1300() { out "$1" 1300 1 1; }
+case_out-64-two() { out "$1" 64 2 1; }
+case_out-1300-two() { out "$1" 1300 2 1; }
+case_out-64-two-peers() { out "$1" 64 2 2; }
+case_out-1300-two-peers() { out "$1" 1300 2 2; }
 
 # loaded_trips ADDRESS STREAMS BYTES COLUMN: beside so many bulk streams, through an
 # outer link that is the bottleneck and sends packet by packet

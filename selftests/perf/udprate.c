@@ -8,6 +8,7 @@
  *						datagrams per second
  * udprate PORT ADDRESS BYTES SECONDS flood	sends once, as fast as can be; prints
  *						how many arrived per second
+ * udprate PORT ADDRESS BYTES SECONDS only	sends alike to an address that does not count
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -187,6 +188,14 @@ static void search(int fd, int control, struct messages *m, double seconds)
 	printf("%.0f\n", low);
 }
 
+static void send_only(const char *host, const char *port, size_t len, double seconds)
+{
+	static struct messages m;
+
+	make_messages(&m, len);
+	flood(client(SOCK_DGRAM, host, port), &m, 0, seconds);
+}
+
 static void send_to(const char *host, const char *port, size_t len,
 		    double seconds, int once)
 {
@@ -209,9 +218,11 @@ int main(int argc, char **argv)
 
 	if (argc == 2)
 		count(atoi(argv[1]));
+	else if (argc == 6 && !strcmp(argv[5], "only") && atoi(argv[3]) <= MAX_BYTES)
+		send_only(argv[2], argv[1], atoi(argv[3]), atof(argv[4]));
 	else if ((argc == 5 || once) && atoi(argv[3]) <= MAX_BYTES)
 		send_to(argv[2], argv[1], atoi(argv[3]), atof(argv[4]), once);
 	else
-		errx(1, "usage: udprate PORT [ADDRESS BYTES SECONDS [flood]]");
+		errx(1, "usage: udprate PORT [ADDRESS BYTES SECONDS [flood|only]]");
 	return 0;
 }
