@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 . ./perf/lib_perf.sh
 
 declare -A UNIT=([bulk]=insn/B [cipher]=insn/B [packet]=insn/packet
-	[packet-1300]=insn/packet [trip]=insn/trip)
+	[packet-1300]=insn/packet [packet-read]=insn/packet [trip]=insn/trip)
 BYTES=${BYTES:-$((256 << 20))} PACKETS=4000 TRIPS=20000
 
 # Nanoseconds that the only CPU has not been idle
@@ -69,8 +69,28 @@ case_cipher() {
 }
 
 case_bulk() { counted "$1" -n "$BYTES"; }
-case_packet() { counted "$1" -k "$PACKETS" -u -l 64 -b 0; }
-case_packet-1300() { counted "$1" -k "$PACKETS" -u -l 1300 -b 0; }
+# datagrams ADDRESS BYTES: per datagram that arrives. Their reader is not woken by them: it reads
+# them all in the end.
+datagrams() {
+	local number server
+	local -a insns=() numbers=()
+
+	for number in $((PACKETS / 4)) "$PACKETS"; do
+		bg b timeout "$WAIT" ./perf/udprate 7008 later
+		server=$!
+		await listening b 7008
+		insns+=("$(spent on a timeout "$WAIT" ./perf/udprate 7008 "$1" "$2" "$number" exactly)")
+		wait "$server"
+		numbers+=("$(<"$DIR/result")")
+	done
+	awk -v "i=$((insns[1] - insns[0]))" -v "n=$((numbers[1] - numbers[0]))" \
+		'BEGIN { print i / n }'
+}
+
+case_packet() { datagrams "$1" 64; }
+case_packet-1300() { datagrams "$1" 1300; }
+# With a reader that is woken for them
+case_packet-read() { counted "$1" -k "$PACKETS" -u -l 64 -b 0; }
 
 # Round trips one after the other: none of their packets waits for another, so no two
 # are ever sent or received together.

@@ -27,14 +27,15 @@ prepare() {
 
 	read -r kver arch <<<"$(guest_of "$1")"
 	prepare_guest "$kver" "$arch"
-	[[ $1 != uml ]] || make_tools
 }
 
+# make_tools [ARCH]: for this machine or, in Debian's words, another
 make_tools() {
-	local tool
+	local cc=cc tool
 
+	[[ ${1:-} != arm64 ]] || cc=aarch64-linux-gnu-gcc
 	for tool in pingpong udprate; do
-		cc -O2 -o "$TOP_DIR/selftests/perf/$tool" "$TOP_DIR/selftests/perf/$tool.c"
+		"$cc" -O2 -o "$TOP_DIR/selftests/perf/$tool" "$TOP_DIR/selftests/perf/$tool.c"
 	done
 }
 
@@ -45,6 +46,7 @@ measure() {
 	local -a command options
 
 	read -r kver arch <<<"$(guest_of "$1")"
+	make_tools "$arch"
 	case $1 in
 	uml)
 		options=(-m 2G -t 5400)

@@ -3,11 +3,13 @@
  * The highest rate of UDP datagrams at which fewer than one in a thousand is lost,
  * found by bisection.
  *
- * udprate PORT					counts, for one client
+ * udprate PORT [later]				counts, for one client; "later" reads
+ *						nothing until the client asks
  * udprate PORT ADDRESS BYTES SECONDS		sends, each trial that long; prints
  *						datagrams per second
  * udprate PORT ADDRESS BYTES SECONDS flood	sends once, as fast as can be; prints
  *						how many arrived per second
+ * udprate PORT ADDRESS BYTES COUNT exactly	sends so many; prints how many arrived
  * udprate PORT ADDRESS BYTES SECONDS only	sends alike to an address that does not count
  */
 #define _GNU_SOURCE
@@ -91,7 +93,7 @@ static long take(int fd, struct messages *m)
 }
 
 /* Tell the number of datagrams whenever the client asks for it. */
-static void count(unsigned short port)
+static void count(unsigned short port, int later)
 {
 	int room = SOCKET_BUFFER, udp, control;
 	static struct messages m;
@@ -107,7 +109,7 @@ static void count(unsigned short port)
 	control = accept(control, NULL, NULL);
 	make_messages(&m, MAX_BYTES);
 	for (;;) {
-		struct pollfd wait[] = { { .fd = udp, .events = POLLIN },
+		struct pollfd wait[] = { { .fd = later ? -1 : udp, .events = POLLIN },
 					 { .fd = control, .events = POLLIN } };
 
 		poll(wait, 2, -1);
@@ -143,20 +145,26 @@ static long flood(int fd, struct messages *m, double rate, double seconds)
 	return sent;
 }
 
-/* Returns how many arrived; *@rate becomes what was sent. */
-static long trial(int fd, int control, struct messages *m, double *rate,
-		  double seconds)
+/* Ask the other end how many messages have arrived. */
+static long arrived(int control)
 {
 	struct timespec rest = { 0, 200000000 };
 	long got;
 
-	*rate = flood(fd, m, *rate, seconds) / seconds;
 	/* Messages in flight arrive by then. */
 	nanosleep(&rest, NULL);
 	if (write(control, "", 1) != 1 ||
 	    read(control, &got, sizeof(got)) != sizeof(got))
 		errx(1, "the other end is gone");
 	return got;
+}
+
+/* Returns how many arrived; *@rate becomes what was sent. */
+static long trial(int fd, int control, struct messages *m, double *rate,
+		  double seconds)
+{
+	*rate = flood(fd, m, *rate, seconds) / seconds;
+	return arrived(control);
 }
 
 /* Return nonzero if more than 0.1 % of the messages were lost. */
@@ -188,6 +196,22 @@ static void search(int fd, int control, struct messages *m, double seconds)
 	printf("%.0f\n", low);
 }
 
+static void send_exactly(const char *host, const char *port, size_t len, long left)
+{
+	int fd, control, n;
+	static struct messages m;
+
+	fd = client(SOCK_DGRAM, host, port);
+	control = client(SOCK_STREAM, host, port);
+	make_messages(&m, len);
+	for (; left; left -= n) {
+		n = sendmmsg(fd, m.msg, left < BATCH ? left : BATCH, 0);
+		if (n < 0)
+			err(1, "%s", host);
+	}
+	printf("%ld\n", arrived(control));
+}
+
 static void send_only(const char *host, const char *port, size_t len, double seconds)
 {
 	static struct messages m;
@@ -215,14 +239,17 @@ static void send_to(const char *host, const char *port, size_t len,
 int main(int argc, char **argv)
 {
 	int once = argc == 6 && !strcmp(argv[5], "flood");
+	int later = argc == 3 && !strcmp(argv[2], "later");
 
-	if (argc == 2)
-		count(atoi(argv[1]));
+	if (argc == 2 || later)
+		count(atoi(argv[1]), later);
+	else if (argc == 6 && !strcmp(argv[5], "exactly") && atoi(argv[3]) <= MAX_BYTES)
+		send_exactly(argv[2], argv[1], atoi(argv[3]), atol(argv[4]));
 	else if (argc == 6 && !strcmp(argv[5], "only") && atoi(argv[3]) <= MAX_BYTES)
 		send_only(argv[2], argv[1], atoi(argv[3]), atof(argv[4]));
 	else if ((argc == 5 || once) && atoi(argv[3]) <= MAX_BYTES)
 		send_to(argv[2], argv[1], atoi(argv[3]), atof(argv[4]), once);
 	else
-		errx(1, "usage: udprate PORT [ADDRESS BYTES SECONDS [flood|only]]");
+		errx(1, "usage: udprate PORT [later | ADDRESS BYTES SECONDS [flood|only] | ADDRESS BYTES COUNT exactly]");
 	return 0;
 }
