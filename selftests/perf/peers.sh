@@ -9,6 +9,9 @@ set -euo pipefail
 # The release that is packaged for Python, as Debian has none
 MONOCYPHER=pymonocypher==4.0.3.4
 MONOCYPHER_SHA256=5e56e3d3eb770a53e0b9f6274146663c11a11f3d0de5cd48e3be0428d1b07a4a
+# Python's package of its runtime library has its sources.
+AWSLC=awscrt==0.38.1
+AWSLC_SHA256=0dcebfaa70cf079133cd2352119e3d05e9b8ca1d1621736cfb54c03f3d5fef0f
 dir=$CACHE/peers
 
 fetch_monocypher() {
@@ -18,6 +21,20 @@ fetch_monocypher() {
 		--require-hashes -r "$1/wanted" -d "$1" &&
 		tar -C "$1" --strip-components=1 --wildcards -xf "$1"/pymonocypher-*.tar.gz \
 			'*/monocypher.[ch]'
+}
+
+# Its metadata need tools that are newer than Debian's.
+fetch_awslc() {
+	echo "$AWSLC --hash=sha256:$AWSLC_SHA256" >"$1/wanted"
+	/usr/bin/python3 -m pip download --no-deps --no-binary :all: --require-hashes \
+		-r "$1/wanted" -d "$1" &&
+		tar -C "$1" --strip-components=3 --wildcards -xf "$1"/awscrt-*.tar.gz \
+			'*/crt/aws-lc/*' &&
+		rm "$1"/awscrt-*.tar.gz &&
+		cmake -S "$1" -B "$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+			-DBUILD_SHARED_LIBS=ON -DBUILD_TESTING=OFF -DBUILD_TOOL=OFF -DBUILD_LIBSSL=OFF \
+			-DDISABLE_GO=ON -DDISABLE_PERL=ON &&
+		ninja -C "$1/build" crypto
 }
 
 # Debian has it inside of ZeroMQ.
@@ -34,7 +51,7 @@ fetch_tweetnacl() {
 source_of() {
 	local to=$dir/$1
 
-	if [[ ! -e $to/$1.c ]]; then
+	if [[ ! -e $to/done ]]; then
 		say "fetching $1"
 		rm -rf "$to"
 		mkdir -p "$to"
@@ -43,6 +60,7 @@ source_of() {
 			return 0
 		}
 		rm -rf "$to/apt"
+		touch "$to/done"
 	fi
 	echo "$to"
 }
@@ -53,7 +71,7 @@ main() {
 	"$VM_DIR/deps.sh" peers
 	take_lock "$dir.lock"
 	set -- OBJ="$TOP_DIR/build/peers" MONOCYPHER="$(source_of monocypher)" \
-		TWEETNACL="$(source_of tweetnacl)" RUNS="$1" TIME="$2"
+		TWEETNACL="$(source_of tweetnacl)" AWSLC="$(source_of awslc)" RUNS="$1" TIME="$2"
 	quietly make -C "$TOP_DIR/selftests/perf/peers" "$@"
 	make -s -C "$TOP_DIR/selftests/perf/peers" "$@" run
 }

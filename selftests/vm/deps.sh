@@ -25,7 +25,7 @@ docs) PACKAGES=(graphviz python3-sphinx) ;;
 suites) PACKAGES=(libmbedtls-dev) ;;
 kselftest) PACKAGES=(rsync) ;;
 peers)
-	PACKAGES=(android-libboringssl-dev dpkg-dev libssl-dev python3-pip)
+	PACKAGES=(android-libboringssl-dev cmake dpkg-dev libssl-dev ninja-build python3-pip)
 	[[ $(dpkg --print-architecture) != amd64 ]] || PACKAGES+=(libipsec-mb-dev)
 	;;
 report) PACKAGES=(python3-matplotlib) ;;

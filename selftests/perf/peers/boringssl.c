@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
+/* BoringSSL, and aws-lc, which has the same functions. */
 #include <openssl/aead.h>
+#include <openssl/base.h>
 
 #include "peer.h"
+
+#ifdef OPENSSL_IS_AWSLC
+#define NAME	"aws-lc " AWSLC_VERSION_NUMBER_STRING
+#else
+#define NAME	"BoringSSL of Android"
+#endif
 
 static EVP_AEAD_CTX *ctx;
 
@@ -33,6 +41,6 @@ static bool open(const struct peer_chunk *c, unsigned int n)
 }
 
 const struct peer peers[] = {
-	{ "BoringSSL of Android", 1, false, start, seal, open },
+	{ NAME, 1, false, start, seal, open },
 	{}
 };
