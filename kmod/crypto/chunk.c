@@ -31,6 +31,8 @@ static unsigned int count_mb(const struct omerta_engine *engine,
 		if (list[i].len > engine->longest || bytes > *engine->at_once)
 			break;
 	}
+	if (i == 1 && list[0].len > engine->alone)
+		return 0;
 	return i && may_use_simd() ? i : 0;
 }
 

@@ -90,6 +90,7 @@ static void with_each_isa(struct kunit *test, void (*check)(struct kunit *test))
 		/* The same lists on each machine, however slow */
 		engine = *isa;
 		engine.at_once = &unlimited;
+		engine.alone = unlimited;
 		default_engine = &engine;
 		check(test);
 	}
@@ -340,7 +341,7 @@ static void limit_by_time(struct kunit *test)
 
 /* An engine, and the most that it was given */
 static const struct omerta_engine *measured;
-static u32 most_bytes, most_len;
+static u32 most_bytes, most_len, most_alone;
 
 static void measuring_keys(struct omerta_mb *mb, const struct omerta_chunk *list,
 			   unsigned int n, bool open)
@@ -352,6 +353,8 @@ static void measuring_keys(struct omerta_mb *mb, const struct omerta_chunk *list
 		bytes += list[i].len;
 		most_len = max(most_len, list[i].len);
 	}
+	if (n == 1)
+		most_alone = max(most_alone, list[0].len);
 	most_bytes = max(most_bytes, bytes);
 	measured->keys(mb, list, n, open);
 }
@@ -459,14 +462,18 @@ static void one_limits_hold(struct kunit *test)
 	measured = default_engine;
 	engine.keys = measuring_keys;
 	engine.longest = 1000;
+	engine.alone = 300;
 	engine.at_once = &at_once;
 	most_bytes = 0;
 	most_len = 0;
+	most_alone = 0;
 	check_random_lists(test, &engine, 1200);
 	KUNIT_EXPECT_LE(test, most_bytes, at_once);
 	KUNIT_EXPECT_LE(test, at_once - 1000, most_bytes);
 	KUNIT_EXPECT_LE(test, most_len, engine.longest);
 	KUNIT_EXPECT_LE(test, 900U, most_len);
+	KUNIT_EXPECT_LE(test, most_alone, engine.alone);
+	KUNIT_EXPECT_LE(test, 200U, most_alone);
 }
 
 static void limits_hold(struct kunit *test)

@@ -129,6 +129,7 @@ void lists_check(const struct omerta_engine *engine, const struct lists_spec *sp
 	unsigned int i;
 
 	unlimited.at_once = &at_once;
+	unlimited.alone = U32_MAX;
 	engine = &unlimited;
 	test_pattern(secret, sizeof(secret), spec->seed);
 	for (i = 0; i < spec->n; i++) {
