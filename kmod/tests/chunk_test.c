@@ -390,7 +390,7 @@ static void check_random_lists(struct kunit *test, const struct omerta_engine *e
 					       list[i].len + OMERTA_TAG_LEN,
 					       "chunk %u of %u", i, n);
 		}
-		/* One that is bad, in every place in its turn */
+		/* The bad chunk is in another place each round. */
 		list[round % n].sealed[list[round % n].len] ^= 1;
 		KUNIT_ASSERT_EQ_MSG(test, omerta_chunk_open(engine, list, n, secret),
 				    OMERTA_CHUNK_ALL(n) & ~BIT(round % n), "%u chunks", n);
