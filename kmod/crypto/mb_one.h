@@ -5,6 +5,7 @@
  * of 64 bits and a few bits above. Bits above 2^130 are folded back times 5; the clamped
  * multiplier's second word is a multiple of 4, so that 5 / 4 of it is a whole number.
  */
+
 /**
  * struct sum - a sum of blocks
  * @h: its words, the lowest first
