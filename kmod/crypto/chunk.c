@@ -28,7 +28,7 @@ static unsigned int count_mb(const struct omerta_engine *engine,
 		return 0;
 	for (i = 0; i < n && i < OMERTA_CHUNK_LIST; i++) {
 		bytes += list[i].len;
-		if (list[i].len > engine->longest || bytes > *engine->at_once)
+		if (bytes > *engine->at_once)
 			break;
 	}
 	if (i == 1 && list[0].len > engine->alone)

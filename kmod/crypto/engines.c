@@ -70,24 +70,24 @@ enum isa { AVX512IFMA, AVX512VL, AVX2, SSSE3, SSE2, NEON, ISAS };
 
 static u32 at_once[ISAS] = { [0 ... ISAS - 1] = MOST_AT_ONCE };
 
-#define ENGINE(ISA, isa, longest, alone)				\
+#define ENGINE(ISA, isa, alone)						\
 	{ "mb-" #isa, has_##isa, omerta_mb_keys_##isa,			\
 	  omerta_mb_crypt_##isa, omerta_mb_tags_##isa,			\
-	  omerta_mb_wipe_##isa, longest, alone, &at_once[ISA] }
+	  omerta_mb_wipe_##isa, alone, &at_once[ISA] }
 
 /*
- * Fastest first. Chunks longer than the first number, and lone ones longer than the second, are
- * faster with the library: see the curves of "make bench-chunk".
+ * Fastest first. Lone chunks longer than the number are faster with the library: see the curves
+ * of "make bench-chunk".
  */
 static const struct omerta_engine engines[] = {
 #ifdef MB_X86
-	ENGINE(AVX512IFMA, avx512ifma, 65536, 65536),
-	ENGINE(AVX512VL, avx512vl, 65536, 65536),
-	ENGINE(AVX2, avx2, 65536, 65536),
-	ENGINE(SSSE3, ssse3, 65536, 128),
-	ENGINE(SSE2, sse2, 65536, 128),
+	ENGINE(AVX512IFMA, avx512ifma, 65536),
+	ENGINE(AVX512VL, avx512vl, 65536),
+	ENGINE(AVX2, avx2, 65536),
+	ENGINE(SSSE3, ssse3, 128),
+	ENGINE(SSE2, sse2, 128),
 #elif defined(MB_ARM64)
-	ENGINE(NEON, neon, 65536, 65536),
+	ENGINE(NEON, neon, 65536),
 #endif
 };
 

@@ -14,8 +14,7 @@ struct omerta_mb;
  * @crypt: encrypt or decrypt a list, see mb_simd.h
  * @tags: make the tags of a list, see mb_simd.h
  * @wipe: zeroize the secrets in a scratch area, see mb_simd.h
- * @longest: longest chunk, in bytes, that is faster than the library
- * @alone: longest chunk that is faster than the library if there is no other
+ * @alone: longest chunk, in bytes, that is faster than the library if there is no other
  * @at_once: most bytes of a list that are processed with preemption off; longer chunks go to
  *	     the library
  */
@@ -29,7 +28,6 @@ struct omerta_engine {
 	void (*tags)(struct omerta_mb *mb, const struct omerta_chunk *list,
 		     unsigned int n);
 	void (*wipe)(struct omerta_mb *mb, unsigned int n);
-	u32 longest;
 	u32 alone;
 	const u32 *at_once;
 };

@@ -58,7 +58,7 @@ static struct omerta_mb *mb_enter(const u8 *secret, const struct omerta_chunk **
 /**
  * omerta_mb_seal() - seal a list of chunks together
  * @engine: the engine, not the library
- * @list: the chunks, each no longer than the engine's longest
+ * @list: the chunks, 64 KiB at most in total
  * @n: their number, at most OMERTA_CHUNK_LIST
  * @secret: the key's send secret
  *
@@ -108,7 +108,7 @@ static noinline_for_stack void decrypt_good(const struct omerta_engine *engine,
 /**
  * omerta_mb_open() - open a list of chunks together
  * @engine: the engine, not the library
- * @list: the chunks, each no longer than the engine's longest
+ * @list: the chunks, 64 KiB at most in total
  * @n: their number, at most OMERTA_CHUNK_LIST
  * @secret: the key's receive secret
  *

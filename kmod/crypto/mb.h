@@ -66,7 +66,6 @@ struct omerta_mb_cursor {
  * @secret: the ChaCha20 key, as words in the CPU's byte order
  * @key: one-time Poly1305 keys in the CPU's byte order, word w of chunk i at [w][i]
  * @tag: tags, words of chunk i at [0][i] and [1][i]
- * @part: key stream block of a chunk's last, partial block
  * @blocks: key stream, in the engine's lanes, or the stashed blocks in the order of use
  * @group: state of the chunks whose tags are made
  */
@@ -82,7 +81,6 @@ struct omerta_mb {
 	u32 secret[8] __aligned(64);
 	u32 key[8][2 * OMERTA_MB_WAYS] __aligned(64);
 	u64 tag[2][2 * OMERTA_MB_WAYS] __aligned(64);
-	u8 part[OMERTA_BLOCK_LEN] __aligned(64);
 	u8 blocks[OMERTA_MB_BLOCKS][OMERTA_BLOCK_LEN] __aligned(64);
 	u8 group[1536] __aligned(64);
 };

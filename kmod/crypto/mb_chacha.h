@@ -90,10 +90,11 @@ typedef lanes_t half_t;
 
 #ifdef MANY_REGISTERS
 /*
- * Four quarter rounds, of the columns or the diagonals, interleaved by operation. @y may be
- * NULL.
+ * Four quarter rounds, of the columns or the diagonals, interleaved by operation. @y counts
+ * if @half.
  */
-static __always_inline void four_rounds(state_t *x, int batches, half_t *y, bool diagonal)
+static __always_inline void four_rounds(state_t *x, int batches, bool half, half_t *y,
+					bool diagonal)
 {
 	int i, q;
 
@@ -102,7 +103,7 @@ static __always_inline void four_rounds(state_t *x, int batches, half_t *y, bool
 	UNROLLED for (i = 0; i < batches; i++)				\
 		UNROLLED for (q = 0; q < 4; q++)			\
 			op(x[i], __VA_ARGS__);				\
-	if (y)								\
+	if (half)							\
 		UNROLLED for (q = 0; q < 4; q++)			\
 			op(y, __VA_ARGS__);				\
 } while (0)
@@ -122,10 +123,10 @@ static __always_inline void four_rounds(state_t *x, int batches, half_t *y, bool
 #undef ROW
 }
 
-static __always_inline void double_round(state_t *x, int batches, half_t *y)
+static __always_inline void double_round(state_t *x, int batches, bool half, half_t *y)
 {
-	four_rounds(x, batches, y, false);
-	four_rounds(x, batches, y, true);
+	four_rounds(x, batches, half, y, false);
+	four_rounds(x, batches, half, y, true);
 }
 #else
 /* One quarter round after the other: four at once would need too many registers. */
@@ -141,7 +142,8 @@ static __always_inline void quarter_round(lanes_t *x, int a, int b, int c, int d
 	x[b] = rotate7(x[b] ^ x[c]);
 }
 
-static __always_inline void double_round(state_t *made, int batches, half_t *y)
+static __always_inline void double_round(state_t *made, int batches, bool half,
+					 half_t *y)
 {
 	lanes_t *x = made[0];
 
@@ -279,11 +281,12 @@ static __always_inline void begin_half(half_t *y, const u32 *k,
 
 /*
  * Generate the blocks of the first lanes of @l, and those of half a batch behind in
- * @half_made unless that is NULL. The next blocks are set up in between, so that the processor
- * overlaps both.
+ * @half_made if @half. The next blocks are set up in between, so that the processor overlaps
+ * both. @half is not a NULL in place of @half_made, since the kernel's compilers have to
+ * compare even an address that cannot be NULL.
  */
-static __always_inline void make_blocks(state_t *made, int batches, half_t *half_made,
-					const struct omerta_mb *mb,
+static __always_inline void make_blocks(state_t *made, int batches, bool half,
+					half_t *half_made, const struct omerta_mb *mb,
 					const struct omerta_mb_lanes *l,
 					struct omerta_mb_lanes *next,
 					struct omerta_mb_cursor *c)
@@ -293,18 +296,17 @@ static __always_inline void make_blocks(state_t *made, int batches, half_t *half
 	half_t *y = NULL;
 	int i, j;
 #ifdef NARROW
-	half_state_t half __uninitialized;
+	half_state_t half_x __uninitialized;
 
-	if (half_made) {
-		y = half;
+	y = half_x;
+	if (half)
 		begin_half(y, k, l, batches);
-	}
 #endif
 	UNROLLED
 	for (j = 0; j < batches; j++)
 		begin_state(x[j], k, l, j);
 	for (i = 0; i < 10; i++) {
-		double_round(x, batches, y);
+		double_round(x, batches, half, y);
 		if (next && i < BLOCKS / PER_ROUND)
 			for (j = 0; j < PER_ROUND; j++)
 				next_block(c, next, i * PER_ROUND + j);
@@ -321,7 +323,7 @@ static __always_inline void make_blocks(state_t *made, int batches, half_t *half
 			made[j][i] = x[j][i] + begun[i];
 	}
 #ifdef NARROW
-	if (y) {
+	if (half) {
 		half_state_t begun __uninitialized;
 
 		begin_half(begun, k, l, batches);
@@ -451,10 +453,12 @@ static __always_inline void make_batch(struct omerta_mb *mb, const struct omerta
 	state_t x __uninitialized;
 	int i;
 
-	make_blocks(&x, 1, half ? (half_t *)&mb->blocks[LANES] : NULL, mb, l, next, c);
-	if (keys)
+	make_blocks(&x, 1, half, (half_t *)&mb->blocks[LANES], mb, l, next, c);
+	if (keys) {
+		UNROLLED
 		for (i = 0; i < 8; i++)
 			store(&mb->key[i][first], x[i]);
+	}
 	if (keys < LANES) {
 		transpose(x);
 		UNROLLED
@@ -734,6 +738,7 @@ static __always_inline u32 count_blocks(const struct omerta_chunk *list, unsigne
 static __always_inline void xor_blocks(struct omerta_mb *mb, lanes_t *x,
 				       const struct omerta_mb_lanes *l, unsigned int at)
 {
+	unsigned long partial = 0;
 	int i;
 
 	transpose(x);
@@ -742,10 +747,14 @@ static __always_inline void xor_blocks(struct omerta_mb *mb, lanes_t *x,
 		if (l->len[at + i] >= OMERTA_BLOCK_LEN) {
 			xor_block(l->to[at + i], l->from[at + i], x, i);
 		} else if (l->len[at + i]) {
-			store_block(mb->part, x, i);
-			xor_stash(l->to[at + i], l->from[at + i], mb->part,
-				  l->len[at + i]);
+			store_block(mb->blocks[i], x, i);
+			partial |= 1UL << i;
 		}
+	}
+	/* A call that comes before the last use of @x would have it kept on the stack. */
+	for (; partial; partial &= partial - 1) {
+		i = __builtin_ctzl(partial);
+		xor_stash(l->to[at + i], l->from[at + i], mb->blocks[i], l->len[at + i]);
 	}
 }
 
@@ -760,7 +769,7 @@ static __always_inline void crypt_batches(struct omerta_mb *mb,
 	int i, j;
 
 	mb->made = BLOCKS;
-	make_blocks(made, BATCHES, NULL, mb, l, next, c);
+	make_blocks(made, BATCHES, false, NULL, mb, l, next, c);
 	for (j = 0; j < BATCHES; j++) {
 		UNROLLED
 		for (i = 0; i < 16; i++)
@@ -785,7 +794,7 @@ static __always_inline void crypt_batch(struct omerta_mb *mb, const struct omert
 {
 	state_t x __uninitialized;
 
-	make_blocks(&x, 1, half ? (half_t *)&mb->blocks[LANES] : NULL, mb, l, next, c);
+	make_blocks(&x, 1, half, (half_t *)&mb->blocks[LANES], mb, l, next, c);
 	xor_blocks(mb, x, l, 0);
 #ifdef NARROW
 	if (half)

@@ -145,7 +145,6 @@ void MB(wipe, ISA)(struct omerta_mb *mb, unsigned int n)
 	unsigned int i;
 
 	wipe(mb->secret, sizeof(mb->secret));
-	wipe(mb->part, sizeof(mb->part));
 	for (i = 0; i < ARRAY_SIZE(mb->key); i++)
 		wipe(mb->key[i], 4 * n);
 	for (i = 0; i < ARRAY_SIZE(mb->tag); i++)

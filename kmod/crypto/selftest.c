@@ -57,9 +57,8 @@ static u32 make_len(struct check *check, u32 bytes)
 	return (random >> 4) % (random & 14 ? 700 : bytes + 1);
 }
 
-/* Chunks of @bytes at most in total, each no longer than the engine's longest */
-static unsigned int make_list(const struct omerta_engine *engine, struct check *check,
-			      u32 bytes)
+/* Chunks of @bytes at most in total */
+static unsigned int make_list(struct check *check, u32 bytes)
 {
 	unsigned int n = 1 + prandom_u32_state(&check->rnd) % OMERTA_CHUNK_LIST;
 	unsigned int i;
@@ -70,7 +69,7 @@ static unsigned int make_list(const struct omerta_engine *engine, struct check *
 	for (i = 0; i < n; i++) {
 		struct omerta_chunk *c = &check->list[i];
 
-		c->len = make_len(check, min(bytes, engine->longest));
+		c->len = make_len(check, bytes);
 		if (at + c->len > bytes)
 			break;
 		c->plain = check->plain + at;
@@ -137,7 +136,7 @@ static bool engine_works(const struct omerta_engine *engine, struct check *check
 	for (i = 0; i < CHECK_LISTS; i++) {
 		u32 bytes = i < CHECK_LONG ? *engine->at_once : CHECK_BYTES;
 
-		n = make_list(engine, check, min(bytes, *engine->at_once));
+		n = make_list(check, min(bytes, *engine->at_once));
 		omerta_mb_seal(engine, check->list, n, check->secret);
 		if (!is_sealed_well(check, n) || !opens_well(engine, check, n))
 			return false;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../../tools/omertactl/cmd/bench_lengths.h"
 #include "peer.h"
 
 #define PAYLOAD		(128 * 1024)
@@ -18,12 +19,6 @@
 #define MAX_RUNS	999
 /* Bytes of the longest list, and of a payload of the shortest chunks with their tags */
 #define ROOM		(LONGEST_LIST * (65536 + PEER_TAG_LEN))
-
-/* Chunk lengths: powers of two, and those of real packets */
-static const unsigned int lengths[] = {
-	64, 65, 128, 200, 256, 512, 576, 1024, 1280, 1388, 1392, 1420, 1500, 2048, 4096, 5000,
-	8192, 8900, 9000, 16384, 32768, 65536,
-};
 
 #define LONGEST_LIST	64
 static const unsigned int lists[] = { 1, 2, 3, 4, 8, 16, LONGEST_LIST };

@@ -5,6 +5,7 @@
 #include "cmd/bench_measure.h"
 
 #include "lib/nl.h"
+#include "cmd/bench_lengths.h"
 #include "cmd/print.h"
 
 #include <errno.h>
@@ -216,12 +217,6 @@ int om_bench_chunks(struct om_ctx *ctx, struct om_args *args)
 /*
  * Curves
  */
-
-/* Powers of two, and lengths of real packets */
-static const uint32_t lengths[] = {
-	64, 65, 128, 200, 256, 512, 576, 1024, 1280, 1388, 1392, 1420, 1500, 2048, 4096, 5000,
-	8192, 8900, 9000, 16384, 32768, 65536,
-};
 
 static const uint32_t lists[] = { 1, 2, 3, 4, 8, OMERTA_BENCH_MAX_LIST };
 
