@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # peers.sh RUNS MILLISECONDS: measures others' ChaCha20-Poly1305 on this machine, and
-# the tunnel's engines beside; prints JSON. Sources are fetched into the cache.
+# the tunnel's engines beside; prints JSON. Sources are fetched into the cache. On x86-64 all run
+# in a root of a newer Debian, so that its OpenSSL and ipsec-mb can be measured beside this one's.
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
 . "$(dirname "$0")/../vm/apt.sh"
@@ -65,6 +66,10 @@ source_of() {
 	echo "$to"
 }
 
+newer() {
+	"$VM_DIR/builder.sh" peers "$@"
+}
+
 main() {
 	(($# == 2)) || die "usage: peers.sh RUNS MILLISECONDS"
 	"$VM_DIR/deps.sh"
@@ -73,7 +78,13 @@ main() {
 	set -- OBJ="$TOP_DIR/build/peers" MONOCYPHER="$(source_of monocypher)" \
 		TWEETNACL="$(source_of tweetnacl)" AWSLC="$(source_of awslc)" RUNS="$1" TIME="$2"
 	quietly make -C "$TOP_DIR/selftests/perf/peers" "$@"
-	make -s -C "$TOP_DIR/selftests/perf/peers" "$@" run
+	if [[ $(uname -m) == x86_64 ]]; then
+		set -- "$@" CC=x86_64-linux-gnu-gcc-14
+		quietly newer make -C "$TOP_DIR/selftests/perf/peers" "$@" newer
+		newer make -s -C "$TOP_DIR/selftests/perf/peers" "$@" run
+	else
+		make -s -C "$TOP_DIR/selftests/perf/peers" "$@" run
+	fi
 }
 
 main "$@"

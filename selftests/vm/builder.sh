@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# builder.sh gcc|clang|tool|herd COMMAND...: runs a command in a root of a newer Debian. gcc and
-# clang are for kernels that need a newer compiler, or whose headers contain programs that the host
-# cannot run; tool has the libraries of omertactl, herd has herd7. The checkout and the cache have
-# the same paths there.
+# builder.sh gcc|clang|tool|peers|herd COMMAND...: runs a command in a root of a newer Debian.
+# gcc and clang are for kernels that need a newer compiler, or whose headers contain programs that
+# the host cannot run; tool has the libraries of omertactl, peers others' ciphers, herd herd7. The
+# checkout and the cache have the same paths there.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -23,6 +23,7 @@ main() {
 		python3-minimal) ;;
 	tool) PACKAGES+=(gcc-14-for-host libasan8 libc6-dev libnl-3-dev libnl-genl-3-dev
 		libnl-route-3-dev libseccomp-dev libsodium-dev libssl-dev libubsan1 libzstd-dev pkgconf pkgconf-bin zlib1g-dev) ;;
+	peers) PACKAGES+=(gcc-14-for-host libc6-dev libipsec-mb-dev libssl-dev libzstd-dev zlib1g-dev) ;;
 	# Some mirrors have an expired state of a testing suite; it is signed nevertheless.
 	herd) SUITE=forky PACKAGES+=(herdtools7)
 		APT_OPTIONS=('Acquire::Check-Valid-Until "false"') ;;
@@ -76,5 +77,5 @@ enter() {
 	' builder "$root" "$owner" "$TOP_DIR" "$CACHE" "$@"
 }
 
-(($# > 1)) || die "usage: builder.sh gcc|clang|tool|herd COMMAND..."
+(($# > 1)) || die "usage: builder.sh gcc|clang|tool|peers|herd COMMAND..."
 main "$@"

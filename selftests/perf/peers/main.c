@@ -15,7 +15,7 @@
 #include "peer.h"
 
 #define PAYLOAD		(128 * 1024)
-#define MAX_CASES	8192
+#define MAX_CASES	16384
 #define MAX_RUNS	999
 /* Bytes of the longest list, and of a payload of the shortest chunks with their tags */
 #define ROOM		(LONGEST_LIST * (65536 + PEER_TAG_LEN))
