@@ -21,8 +21,8 @@ struct omerta_mb;
 struct omerta_engine {
 	const char *name;
 	bool (*is_supported)(void);
-	void (*keys)(struct omerta_mb *mb, const struct omerta_chunk *list,
-		     unsigned int n, bool open);
+	void (*keys)(struct omerta_mb *mb, const u8 *secret,
+		     const struct omerta_chunk *list, unsigned int n, bool open);
 	void (*crypt)(struct omerta_mb *mb, const struct omerta_chunk *list,
 		      unsigned int n, bool open);
 	void (*tags)(struct omerta_mb *mb, const struct omerta_chunk *list,

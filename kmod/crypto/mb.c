@@ -25,8 +25,8 @@ static struct omerta_mb __percpu *scratch;
  * of Poly1305 have to wait for the longest chunk beside them. @from: positions in the list
  * that was given
  */
-static struct omerta_mb *mb_enter(const u8 *secret, const struct omerta_chunk **list,
-				  unsigned int n, u8 *from)
+static struct omerta_mb *mb_enter(const struct omerta_chunk **list, unsigned int n,
+				  u8 *from)
 {
 	const struct omerta_chunk *given = *list;
 	u64 longest = 0, total = 0;
@@ -35,8 +35,9 @@ static struct omerta_mb *mb_enter(const u8 *secret, const struct omerta_chunk **
 
 	local_bh_disable();
 	mb = get_cpu_ptr(scratch);
-	for (i = 0; i < ARRAY_SIZE(mb->secret); i++)
-		mb->secret[i] = get_unaligned_le32(secret + 4 * i);
+	from[0] = 0;
+	if (n == 1)
+		return mb;
 	for (i = 0; i < n; i++) {
 		longest = max_t(u64, longest, given[i].len);
 		total += given[i].len;
@@ -69,11 +70,11 @@ void omerta_mb_seal(const struct omerta_engine *engine,
 		    const u8 *secret)
 {
 	u8 from[OMERTA_CHUNK_LIST];
-	struct omerta_mb *mb = mb_enter(secret, &list, n, from);
+	struct omerta_mb *mb = mb_enter(&list, n, from);
 	unsigned int i;
 
 	scoped_ksimd() {
-		engine->keys(mb, list, n, false);
+		engine->keys(mb, secret, list, n, false);
 		engine->crypt(mb, list, n, false);
 		engine->tags(mb, list, n);
 		for (i = 0; i < n; i++) {
@@ -122,12 +123,12 @@ u32 omerta_mb_open(const struct omerta_engine *engine,
 		   const u8 *secret)
 {
 	u8 from[OMERTA_CHUNK_LIST];
-	struct omerta_mb *mb = mb_enter(secret, &list, n, from);
+	struct omerta_mb *mb = mb_enter(&list, n, from);
 	u32 good = 0, sorted_good = 0;
 	unsigned int i;
 
 	scoped_ksimd() {
-		engine->keys(mb, list, n, true);
+		engine->keys(mb, secret, list, n, true);
 		engine->tags(mb, list, n);
 		for (i = 0; i < n; i++) {
 			const u8 *tag = list[i].sealed + list[i].len;

@@ -87,7 +87,7 @@ struct omerta_mb {
 
 /* Functions that mb_simd.h defines for each instruction set. */
 #define OMERTA_MB_PROTOTYPES(isa)						\
-	void omerta_mb_keys_##isa(struct omerta_mb *mb,				\
+	void omerta_mb_keys_##isa(struct omerta_mb *mb, const u8 *secret,	\
 				  const struct omerta_chunk *list,		\
 				  unsigned int n, bool open);			\
 	void omerta_mb_crypt_##isa(struct omerta_mb *mb,			\

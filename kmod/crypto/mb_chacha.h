@@ -80,6 +80,23 @@ static __always_inline lanes_t rotate8(lanes_t v)
 #define rotate12(v)	rotate(v, 12)
 #define rotate7(v)	rotate(v, 7)
 
+/*
+ * MORE		most lanes whose blocks are generated together with a batch
+ * FEW		most blocks that vectors of the state's rows generate faster than a batch
+ * NARROW_MOST	most blocks that shorter vectors generate as fast as a batch
+ */
+#ifdef NARROW
+#define MORE		(LANES / 2)
+#define NARROW_MOST	(LANES / 2 + LANES / 4)
+#else
+#define FEW		(LANES / 2)
+#ifdef IS_NARROW
+#define MORE		FEW
+#else
+#define MORE		0
+#endif
+#endif
+
 #ifdef NARROW
 /* A batch of half as many blocks */
 typedef u32 half_t __attribute__((__vector_size__(2 * LANES)));
@@ -255,6 +272,8 @@ static __always_inline void begin_state(lanes_t *x, const u32 *k,
 	x[15] = load(&l->nonce[1][at]);
 }
 
+#define QUARTER(i)	4 * (i), 4 * (i) + 1, 4 * (i) + 2, 4 * (i) + 3
+
 #ifdef NARROW
 static __always_inline void begin_half(half_t *y, const u32 *k,
 				       const struct omerta_mb_lanes *l, unsigned int batch)
@@ -274,39 +293,192 @@ static __always_inline void begin_half(half_t *y, const u32 *k,
 	__builtin_memcpy(&y[14], &l->nonce[0][at], sizeof(half_t));
 	__builtin_memcpy(&y[15], &l->nonce[1][at], sizeof(half_t));
 }
+#else
+/* FEW blocks: LANES / 4 in a row, of SETS states */
+#define SETS		(4 * FEW / LANES)
+
+#if LANES == 8
+#define TURN_WORDS(a, b, c, d)	a, b, c, d, 4 + (a), 4 + (b), 4 + (c), 4 + (d)
+#define FOUR_WORDS	0, 1, 2, 3, 0, 1, 2, 3
+#else
+#define TURN_WORDS(a, b, c, d)	a, b, c, d
+#define FOUR_WORDS	0, 1, 2, 3
 #endif
+
+/* The columns become the diagonals, or the other way round. */
+static __always_inline void turn_rows(lanes_t (*x)[4], bool back)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < SETS; i++) {
+		lanes_t b = x[i][1], c = x[i][2], d = x[i][3];
+
+		if (back) {
+			x[i][1] = SHUFFLE(b, b, TURN_WORDS(3, 0, 1, 2));
+			x[i][3] = SHUFFLE(d, d, TURN_WORDS(1, 2, 3, 0));
+		} else {
+			x[i][1] = SHUFFLE(b, b, TURN_WORDS(1, 2, 3, 0));
+			x[i][3] = SHUFFLE(d, d, TURN_WORDS(3, 0, 1, 2));
+		}
+		x[i][2] = SHUFFLE(c, c, TURN_WORDS(2, 3, 0, 1));
+	}
+}
+
+static __always_inline void round_of_rows(lanes_t (*x)[4])
+{
+	int i;
+
+#define EACH(a, b, c, rot)						\
+	UNROLLED for (i = 0; i < SETS; i++) {				\
+		x[i][a] += x[i][b];					\
+		x[i][c] = rot(x[i][c] ^ x[i][a]);			\
+	}
+	EACH(0, 1, 3, rotate16);
+	EACH(2, 3, 1, rotate12);
+	EACH(0, 1, 3, rotate8);
+	EACH(2, 3, 1, rotate7);
+#undef EACH
+}
+
+typedef u32 row_t __attribute__((__vector_size__(16)));
+
+/* A row of the state, the same in all blocks */
+static __always_inline lanes_t same_row(const u32 *words)
+{
+	row_t row;
+
+	__builtin_memcpy(&row, words, sizeof(row));
+	return SHUFFLE(row, row, FOUR_WORDS);
+}
+
+/* Set the last rows of FEW blocks, with the counters and nonces of lanes from @at on. */
+static __always_inline void last_rows(lanes_t *last, const struct omerta_mb_lanes *l,
+				      unsigned int at)
+{
+	row_t counter, low, high, zero = {}, v[4];
+
+	__builtin_memcpy(&counter, &l->counter[at], sizeof(counter));
+	__builtin_memcpy(&low, &l->nonce[0][at], sizeof(low));
+	__builtin_memcpy(&high, &l->nonce[1][at], sizeof(high));
+	v[0] = SHUFFLE(counter, zero, 0, 4, 1, 5);
+	v[1] = SHUFFLE(low, high, 0, 4, 1, 5);
+	v[2] = SHUFFLE(counter, zero, 2, 6, 3, 7);
+	v[3] = SHUFFLE(low, high, 2, 6, 3, 7);
+#define FIRST	SHUFFLE(v[0], v[1], 0, 1, 4, 5)
+#define SECOND	SHUFFLE(v[0], v[1], 2, 3, 6, 7)
+#define THIRD	SHUFFLE(v[2], v[3], 0, 1, 4, 5)
+#define FOURTH	SHUFFLE(v[2], v[3], 2, 3, 6, 7)
+#if LANES == 8
+	last[0] = SHUFFLE(FIRST, SECOND, 0, 1, 2, 3, 4, 5, 6, 7);
+	last[1] = SHUFFLE(THIRD, FOURTH, 0, 1, 2, 3, 4, 5, 6, 7);
+#else
+	last[0] = FIRST;
+	last[1] = SECOND;
+#endif
+#undef FOURTH
+#undef THIRD
+#undef SECOND
+#undef FIRST
+}
+
+#define EXTRACT(v, i)	SHUFFLE(v, v, QUARTER(i))
+
+/* Store row @r of the blocks of a set. */
+static __always_inline void store_rows(u8 (*blocks)[OMERTA_BLOCK_LEN], int r, lanes_t v)
+{
+	row_t row = EXTRACT(v, 0);
+
+	__builtin_memcpy(blocks[0] + 16 * r, &row, sizeof(row));
+#if LANES > 4
+	row = EXTRACT(v, 1);
+	__builtin_memcpy(blocks[1] + 16 * r, &row, sizeof(row));
+#endif
+}
+
+typedef lanes_t rows_t[SETS][4];
+
+static __always_inline void begin_rows(lanes_t (*x)[4], const lanes_t *last, const u32 *k)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < SETS; i++) {
+		x[i][0] = same_row(constants);
+		x[i][1] = same_row(k);
+		x[i][2] = same_row(k + 4);
+		x[i][3] = last[i];
+	}
+}
+
+static __always_inline void double_round_of_rows(lanes_t (*x)[4])
+{
+	round_of_rows(x);
+	turn_rows(x, false);
+	round_of_rows(x);
+	turn_rows(x, true);
+}
+
+/* Store FEW blocks. */
+static __always_inline void end_rows(u8 (*blocks)[OMERTA_BLOCK_LEN], lanes_t (*x)[4],
+				     const lanes_t *last, const u32 *k)
+{
+	rows_t begun __uninitialized;
+	int i, r;
+
+	begin_rows(begun, last, k);
+	UNROLLED
+	for (i = 0; i < SETS; i++) {
+		UNROLLED
+		for (r = 0; r < 4; r++)
+			store_rows(&blocks[i * LANES / 4], r, x[i][r] + begun[i][r]);
+	}
+}
+#endif /* NARROW */
 
 /* Lanes of the next blocks that are set up in each double round */
 #define PER_ROUND	(BLOCKS < 8 ? 1 : BLOCKS / 8)
 
 /*
- * Generate the blocks of the first lanes of @l, and those of half a batch behind in
- * @half_made if @half. The next blocks are set up in between, so that the processor overlaps
- * both. @half is not a NULL in place of @half_made, since the kernel's compilers have to
- * compare even an address that cannot be NULL.
+ * Generate the blocks of the first lanes of @l, and if @more those of the lanes behind in
+ * @mb->blocks[LANES]: of half a batch in shorter vectors, or FEW. The next blocks are set up in
+ * between, so that the processor overlaps both.
  */
-static __always_inline void make_blocks(state_t *made, int batches, bool half,
-					half_t *half_made, const struct omerta_mb *mb,
-					const struct omerta_mb_lanes *l,
+static __always_inline void make_blocks(state_t *made, int batches, bool more,
+					struct omerta_mb *mb, const struct omerta_mb_lanes *l,
 					struct omerta_mb_lanes *next,
 					struct omerta_mb_cursor *c)
 {
 	const u32 *k = mb->secret;
 	state_t x[BATCHES] __uninitialized;
-	half_t *y = NULL;
-	int i, j;
 #ifdef NARROW
-	half_state_t half_x __uninitialized;
-
-	y = half_x;
-	if (half)
-		begin_half(y, k, l, batches);
+	half_t *half_made = (half_t *)&mb->blocks[LANES];
+	half_state_t y __uninitialized;
+#else
+	lanes_t last[SETS] __uninitialized;
+	rows_t y __uninitialized;
 #endif
+	int i, j;
+
+	if (more) {
+#ifdef NARROW
+		begin_half(y, k, l, batches);
+#else
+		last_rows(last, l, LANES);
+		begin_rows(y, last, k);
+#endif
+	}
 	UNROLLED
 	for (j = 0; j < batches; j++)
 		begin_state(x[j], k, l, j);
 	for (i = 0; i < 10; i++) {
-		double_round(x, batches, half, y);
+#ifdef NARROW
+		double_round(x, batches, more, y);
+#else
+		double_round(x, batches, false, NULL);
+		if (more)
+			double_round_of_rows(y);
+#endif
 		if (next && i < BLOCKS / PER_ROUND)
 			for (j = 0; j < PER_ROUND; j++)
 				next_block(c, next, i * PER_ROUND + j);
@@ -322,21 +494,22 @@ static __always_inline void make_blocks(state_t *made, int batches, bool half,
 		for (i = 0; i < 16; i++)
 			made[j][i] = x[j][i] + begun[i];
 	}
+	if (more) {
 #ifdef NARROW
-	if (half) {
 		half_state_t begun __uninitialized;
 
 		begin_half(begun, k, l, batches);
 		UNROLLED
 		for (i = 0; i < 16; i++)
 			half_made[i] = y[i] + begun[i];
-	}
+#else
+		end_rows(&mb->blocks[LANES], y, last, k);
 #endif
+	}
 }
 
 #define UNPACK32(i)	(i), LANES + (i), (i) + 1, LANES + (i) + 1
 #define UNPACK64(i)	(i), (i) + 1, LANES + (i), LANES + (i) + 1
-#define QUARTER(i)	4 * (i), 4 * (i) + 1, 4 * (i) + 2, 4 * (i) + 3
 #if LANES == 16
 #define EACH128(f, i)	f(i), f(4 + (i)), f(8 + (i)), f(12 + (i))
 #elif LANES == 8
@@ -442,18 +615,18 @@ static void xor_stash(u8 *to, const u8 *from, const u8 *stash, u32 len)
 }
 
 /*
- * Generate a batch of blocks, and half a batch behind if @half. The first @keys are one-time
- * keys, those of chunks from @first on; the others are stashed.
+ * Generate a batch of blocks, and if @more those of up to MORE lanes behind. The first @keys are
+ * one-time keys, those of chunks from @first on; the others are stashed.
  */
 static __always_inline void make_batch(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
-				       bool half, unsigned int first, unsigned int keys,
+				       bool more, unsigned int first, unsigned int keys,
 				       struct omerta_mb_lanes *next,
 				       struct omerta_mb_cursor *c)
 {
 	state_t x __uninitialized;
 	int i;
 
-	make_blocks(&x, 1, half, (half_t *)&mb->blocks[LANES], mb, l, next, c);
+	make_blocks(&x, 1, more, mb, l, next, c);
 	if (keys) {
 		UNROLLED
 		for (i = 0; i < 8; i++)
@@ -466,7 +639,7 @@ static __always_inline void make_batch(struct omerta_mb *mb, const struct omerta
 			store_block(mb->blocks[i], x, i);
 	}
 #ifdef NARROW
-	if (half)
+	if (more)
 		NARROW(transpose)(mb, LANES);
 #endif
 }
@@ -480,155 +653,30 @@ static noinline_for_stack void make_one_batch(struct omerta_mb *mb,
 	make_batch(mb, l, false, first, keys, next, c);
 }
 
-#ifdef NARROW
-static noinline_for_stack void make_batch_and_half(struct omerta_mb *mb,
+static noinline_for_stack void make_batch_and_more(struct omerta_mb *mb,
 						   const struct omerta_mb_lanes *l,
 						   unsigned int first, unsigned int keys)
 {
 	make_batch(mb, l, true, first, keys, NULL, NULL);
 }
-#else
-/*
- * So few blocks that vectors of the state's rows are faster: LANES / 4 blocks in a row, of
- * SETS states
- */
-#define FEW		(LANES / 2)
-#define SETS		(4 * FEW / LANES)
 
-#if LANES == 8
-#define TURN_WORDS(a, b, c, d)	a, b, c, d, 4 + (a), 4 + (b), 4 + (c), 4 + (d)
-#define FOUR_WORDS	0, 1, 2, 3, 0, 1, 2, 3
-#else
-#define TURN_WORDS(a, b, c, d)	a, b, c, d
-#define FOUR_WORDS	0, 1, 2, 3
-#endif
-
-/* The columns become the diagonals, or the other way round. */
-static __always_inline void turn_rows(lanes_t (*x)[4], bool back)
-{
-	int i;
-
-	UNROLLED
-	for (i = 0; i < SETS; i++) {
-		lanes_t b = x[i][1], c = x[i][2], d = x[i][3];
-
-		if (back) {
-			x[i][1] = SHUFFLE(b, b, TURN_WORDS(3, 0, 1, 2));
-			x[i][3] = SHUFFLE(d, d, TURN_WORDS(1, 2, 3, 0));
-		} else {
-			x[i][1] = SHUFFLE(b, b, TURN_WORDS(1, 2, 3, 0));
-			x[i][3] = SHUFFLE(d, d, TURN_WORDS(3, 0, 1, 2));
-		}
-		x[i][2] = SHUFFLE(c, c, TURN_WORDS(2, 3, 0, 1));
-	}
-}
-
-static __always_inline void round_of_rows(lanes_t (*x)[4])
-{
-	int i;
-
-#define EACH(a, b, c, rot)						\
-	UNROLLED for (i = 0; i < SETS; i++) {				\
-		x[i][a] += x[i][b];					\
-		x[i][c] = rot(x[i][c] ^ x[i][a]);			\
-	}
-	EACH(0, 1, 3, rotate16);
-	EACH(2, 3, 1, rotate12);
-	EACH(0, 1, 3, rotate8);
-	EACH(2, 3, 1, rotate7);
-#undef EACH
-}
-
-typedef u32 row_t __attribute__((__vector_size__(16)));
-
-/* A row of the state, the same in all blocks */
-static __always_inline lanes_t same_row(const u32 *words)
-{
-	row_t row;
-
-	__builtin_memcpy(&row, words, sizeof(row));
-	return SHUFFLE(row, row, FOUR_WORDS);
-}
-
-/* Set the last rows of FEW blocks, with their counters and nonces. */
-static __always_inline void last_rows(lanes_t *last, const struct omerta_mb_lanes *l)
-{
-	row_t counter, low, high, zero = {}, v[4];
-
-	__builtin_memcpy(&counter, l->counter, sizeof(counter));
-	__builtin_memcpy(&low, l->nonce[0], sizeof(low));
-	__builtin_memcpy(&high, l->nonce[1], sizeof(high));
-	v[0] = SHUFFLE(counter, zero, 0, 4, 1, 5);
-	v[1] = SHUFFLE(low, high, 0, 4, 1, 5);
-	v[2] = SHUFFLE(counter, zero, 2, 6, 3, 7);
-	v[3] = SHUFFLE(low, high, 2, 6, 3, 7);
-#define FIRST	SHUFFLE(v[0], v[1], 0, 1, 4, 5)
-#define SECOND	SHUFFLE(v[0], v[1], 2, 3, 6, 7)
-#define THIRD	SHUFFLE(v[2], v[3], 0, 1, 4, 5)
-#define FOURTH	SHUFFLE(v[2], v[3], 2, 3, 6, 7)
-#if LANES == 8
-	last[0] = SHUFFLE(FIRST, SECOND, 0, 1, 2, 3, 4, 5, 6, 7);
-	last[1] = SHUFFLE(THIRD, FOURTH, 0, 1, 2, 3, 4, 5, 6, 7);
-#else
-	last[0] = FIRST;
-	last[1] = SECOND;
-#endif
-#undef FOURTH
-#undef THIRD
-#undef SECOND
-#undef FIRST
-}
-
-#define EXTRACT(v, i)	SHUFFLE(v, v, QUARTER(i))
-
-/* Store row @r of the blocks of a set. */
-static __always_inline void store_rows(struct omerta_mb *mb, int set, int r, lanes_t v)
-{
-	u8 (*blocks)[OMERTA_BLOCK_LEN] = &mb->blocks[set * LANES / 4];
-	row_t row = EXTRACT(v, 0);
-
-	__builtin_memcpy(blocks[0] + 16 * r, &row, sizeof(row));
-#if LANES > 4
-	row = EXTRACT(v, 1);
-	__builtin_memcpy(blocks[1] + 16 * r, &row, sizeof(row));
-#endif
-}
-
+#ifndef NARROW
 /* As make_batch(), but FEW blocks */
 static __always_inline void make_few(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
 				     unsigned int first, unsigned int keys)
 {
 	const u32 *k = mb->secret;
-	lanes_t x[SETS][4] __uninitialized;
 	lanes_t last[SETS] __uninitialized;
-	int i, j, r;
+	rows_t x __uninitialized;
+	int i, j;
 
-	last_rows(last, l);
-	UNROLLED
-	for (i = 0; i < SETS; i++) {
-		x[i][0] = same_row(constants);
-		x[i][1] = same_row(k);
-		x[i][2] = same_row(k + 4);
-		x[i][3] = last[i];
-	}
-	for (i = 0; i < 10; i++) {
-		round_of_rows(x);
-		turn_rows(x, false);
-		round_of_rows(x);
-		turn_rows(x, true);
-	}
+	last_rows(last, l, 0);
+	begin_rows(x, last, k);
+	for (i = 0; i < 10; i++)
+		double_round_of_rows(x);
 	/* As in make_blocks() */
 	OPTIMIZER_HIDE_VAR(k);
-	UNROLLED
-	for (i = 0; i < SETS; i++) {
-		x[i][0] += same_row(constants);
-		x[i][1] += same_row(k);
-		x[i][2] += same_row(k + 4);
-		x[i][3] += last[i];
-		UNROLLED
-		for (r = 0; r < 4; r++)
-			store_rows(mb, i, r, x[i][r]);
-	}
+	end_rows(mb->blocks, x, last, k);
 	for (i = 0; i < keys; i++)
 		for (j = 0; j < 8; j++)
 			__builtin_memcpy(&mb->key[j][first + i], &mb->blocks[i][4 * j], 4);
@@ -648,12 +696,10 @@ static __always_inline unsigned int make_keys(struct omerta_mb *mb,
 	unsigned int keys = min_t(unsigned int, n - first, LANES), i;
 	struct omerta_mb_lanes *l = &mb->lanes[0];
 	u32 made = keys + blocks;
-	bool half = false;
+	/* The next ones would use the same lanes. */
+	bool more = first + keys == n && made > LANES && made <= LANES + MORE;
 
-#ifdef NARROW
-	half = made > LANES && made <= LANES + LANES / 2;
-#endif
-	if (!half)
+	if (!more)
 		made = min_t(u32, made, LANES);
 	if (n == 1) {
 		set_lanes(l, 0, made, 0, list->nonce);
@@ -670,14 +716,9 @@ static __always_inline unsigned int make_keys(struct omerta_mb *mb,
 	mb->stash = keys;
 	mb->stashed = made - keys;
 #ifdef NARROW
-	if (made <= LANES / 2) {
-		mb->made = LANES / 2;
+	if (keys <= LANES / 2 && made <= NARROW_MOST) {
+		mb->made = round_up(made, LANES / 4);
 		NARROW(batch)(mb, l, made, first, keys);
-		return keys;
-	}
-	if (half) {
-		mb->made = LANES + LANES / 2;
-		make_batch_and_half(mb, l, first, keys);
 		return keys;
 	}
 #else
@@ -687,6 +728,11 @@ static __always_inline unsigned int make_keys(struct omerta_mb *mb,
 		return keys;
 	}
 #endif
+	if (more) {
+		mb->made = LANES + MORE;
+		make_batch_and_more(mb, l, first, keys);
+		return keys;
+	}
 	mb->made = LANES;
 	make_one_batch(mb, l, first, keys,
 		       mb->stashed && mb->stashed < blocks ? &mb->lanes[1] : NULL, &c);
@@ -769,7 +815,7 @@ static __always_inline void crypt_batches(struct omerta_mb *mb,
 	int i, j;
 
 	mb->made = BLOCKS;
-	make_blocks(made, BATCHES, false, NULL, mb, l, next, c);
+	make_blocks(made, BATCHES, false, mb, l, next, c);
 	for (j = 0; j < BATCHES; j++) {
 		UNROLLED
 		for (i = 0; i < 16; i++)
@@ -789,33 +835,24 @@ static void xor_made(const struct omerta_mb *mb, const struct omerta_mb_lanes *l
 }
 
 static __always_inline void crypt_batch(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
-					bool half, struct omerta_mb_lanes *next,
+					bool more, struct omerta_mb_lanes *next,
 					struct omerta_mb_cursor *c)
 {
 	state_t x __uninitialized;
 
-	make_blocks(&x, 1, half, (half_t *)&mb->blocks[LANES], mb, l, next, c);
+	make_blocks(&x, 1, more, mb, l, next, c);
 	xor_blocks(mb, x, l, 0);
 #ifdef NARROW
-	if (half)
+	if (more)
 		NARROW(transpose)(mb, LANES);
 #endif
 }
 
-#ifdef NARROW
-static noinline_for_stack void crypt_batch_and_half(struct omerta_mb *mb,
+static noinline_for_stack void crypt_batch_and_more(struct omerta_mb *mb,
 						    const struct omerta_mb_lanes *l)
 {
 	crypt_batch(mb, l, true, NULL, NULL);
 }
-#endif
-
-/* Blocks that need no more than a batch */
-#ifdef NARROW
-#define LAST	(LANES + LANES / 2)
-#else
-#define LAST	LANES
-#endif
 
 static __always_inline void crypt_list(struct omerta_mb *mb,
 				       const struct omerta_chunk *list,
@@ -833,7 +870,7 @@ static __always_inline void crypt_list(struct omerta_mb *mb,
 	else
 		for (i = 0; i < BLOCKS; i++)
 			next_block(&c, l, i);
-	while (left > LAST) {
+	while (left > LANES + MORE) {
 #if BATCHES > 1
 		crypt_batches(mb, l, left > BLOCKS ? next : NULL, &c);
 #else
@@ -846,14 +883,9 @@ static __always_inline void crypt_list(struct omerta_mb *mb,
 	}
 #ifdef NARROW
 	mb->made = BLOCKS;
-	if (left <= LANES / 2) {
+	if (left <= NARROW_MOST) {
 		NARROW(batch)(mb, l, left, 0, 0);
 		xor_made(mb, l, 0, left);
-		return;
-	}
-	if (left > LANES) {
-		crypt_batch_and_half(mb, l);
-		xor_made(mb, l, LANES, left);
 		return;
 	}
 #else
@@ -864,5 +896,11 @@ static __always_inline void crypt_list(struct omerta_mb *mb,
 		return;
 	}
 #endif
+	if (left > LANES) {
+		mb->made = max(mb->made, LANES + MORE);
+		crypt_batch_and_more(mb, l);
+		xor_made(mb, l, LANES, left);
+		return;
+	}
 	crypt_batch(mb, l, false, NULL, NULL);
 }

@@ -259,6 +259,36 @@ static __always_inline void find_streams(struct streams *s, const struct omerta_
 		find_edges(s, lanes, steps);
 }
 
+#if WAYS == 8
+#define SLOT_NUMBERS	((ways_t){ 0, 1, 2, 3, 4, 5, 6, 7 })
+#elif WAYS == 4
+#define SLOT_NUMBERS	((ways_t){ 0, 1, 2, 3 })
+#else
+#define SLOT_NUMBERS	((ways_t){ 0, 1 })
+#endif
+
+/* As find_streams(), for a chunk that has all lanes */
+static __always_inline void find_stream(struct streams *s, const struct omerta_chunk *c,
+					u32 steps)
+{
+	u32 none = 2 * WAYS * steps - DIV_ROUND_UP(c->len, BLOCK16);
+	ways_t data = (unsigned long)c->sealed - BLOCK16 * (unsigned long)none +
+		      BLOCK16 * SLOT_NUMBERS;
+	u32 partial = c->len % BLOCK16;
+
+	ways_store(s->data, data);
+	ways_store(s->len, ways_all(c->len));
+	s->whole = !!none;
+	s->end = partial ? steps - 1 : steps;
+	ways_store(s->begin, (ways_t)-(SLOT_NUMBERS < none) - (ways_t)(SLOT_NUMBERS + WAYS < none));
+	data += BLOCK16 * WAYS * (2 * steps - 1);
+	ways_store(s->last, data);
+	if (partial) {
+		s->tail[0] = slot_load(s->last[WAYS - 1]) & slot_load(ZEROS - partial);
+		s->last[WAYS - 1] = (unsigned long)&s->tail[0];
+	}
+}
+
 /* The words of a step: of two blocks of each lane, low and high */
 typedef ways_t words_t[4];
 
@@ -510,9 +540,15 @@ static unsigned int make_tags(struct omerta_mb *mb, const struct omerta_chunk *l
 	unsigned int lanes;
 	u32 steps;
 
-	lanes = choose_lanes(list, n, blocks, &steps);
-	steps = DIV_ROUND_UP(steps, 2 * lanes);
-	find_streams(&s, list, n, lanes, steps);
+	if (n == 1) {
+		lanes = WAYS;
+		steps = DIV_ROUND_UP(blocks, 2 * WAYS);
+		find_stream(&s, list, steps);
+	} else {
+		lanes = choose_lanes(list, n, blocks, &steps);
+		steps = DIV_ROUND_UP(steps, 2 * lanes);
+		find_streams(&s, list, n, lanes, steps);
+	}
 	mb->has_group = true;
 	begin_group(g, mb, first, lanes);
 	add_group(g, &s, steps, lanes, (ways_t *)mb->words);

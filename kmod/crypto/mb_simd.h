@@ -16,6 +16,7 @@
  * NARROW	functions of an instruction set with half as many lanes, for few blocks
  * IS_NARROW	if it is that
  */
+#include <asm/byteorder.h>
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
@@ -54,10 +55,6 @@ static_assert(BLOCKS <= OMERTA_MB_BLOCKS);
 static_assert(OMERTA_CHUNK_LIST <= OMERTA_MB_WAYS);
 static_assert(OMERTA_MB_WAYS % (2 * WAYS) == 0);
 static_assert(OMERTA_MB_WAYS % LANES == 0);
-#ifdef NARROW
-/* Or a half would not be wiped: make_keys() notes what it wrote last. */
-static_assert(OMERTA_CHUNK_LIST <= LANES);
-#endif
 
 #define MB_NAME(what, isa)	omerta_mb_##what##_##isa
 #define MB(what, isa)		MB_NAME(what, isa)
@@ -65,12 +62,14 @@ static_assert(OMERTA_CHUNK_LIST <= LANES);
 /* Context of all these: this file's instructions may be used. */
 
 /* Generate one-time keys, and key stream in the spare lanes. */
-void MB(keys, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
+void MB(keys, ISA)(struct omerta_mb *mb, const u8 *secret, const struct omerta_chunk *list,
 		   unsigned int n, bool open)
 {
 	u32 blocks = count_blocks(list, n);
 	unsigned int first = 0;
 
+	__builtin_memcpy(mb->secret, secret, sizeof(mb->secret));
+	le32_to_cpu_array(mb->secret, ARRAY_SIZE(mb->secret));
 	while (first < n)
 		first += make_keys(mb, list, n, first, blocks, open);
 }
@@ -85,8 +84,10 @@ void MB(batch, ISA)(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
 {
 	if (made <= FEW)
 		make_few(mb, l, first, keys);
-	else
+	else if (made <= LANES)
 		make_one_batch(mb, l, first, keys, NULL, NULL);
+	else
+		make_batch_and_more(mb, l, first, keys);
 }
 
 /* Transpose the blocks from @at on, which are in lanes. */

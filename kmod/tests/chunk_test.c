@@ -261,8 +261,8 @@ static void does_nothing(struct omerta_mb *mb, const struct omerta_chunk *list,
 {
 }
 
-static void makes_nothing(struct omerta_mb *mb, const struct omerta_chunk *list,
-			  unsigned int n, bool open)
+static void makes_nothing(struct omerta_mb *mb, const u8 *secret,
+			  const struct omerta_chunk *list, unsigned int n, bool open)
 {
 	mb->stashed = 0; /* Another engine may have had this CPU's area before. */
 }
@@ -343,8 +343,8 @@ static void limit_by_time(struct kunit *test)
 static const struct omerta_engine *measured;
 static u32 most_bytes, most_alone;
 
-static void measuring_keys(struct omerta_mb *mb, const struct omerta_chunk *list,
-			   unsigned int n, bool open)
+static void measuring_keys(struct omerta_mb *mb, const u8 *secret,
+			   const struct omerta_chunk *list, unsigned int n, bool open)
 {
 	unsigned int i;
 	u32 bytes = 0;
@@ -354,7 +354,7 @@ static void measuring_keys(struct omerta_mb *mb, const struct omerta_chunk *list
 	if (n == 1)
 		most_alone = max(most_alone, list[0].len);
 	most_bytes = max(most_bytes, bytes);
-	measured->keys(mb, list, n, open);
+	measured->keys(mb, secret, list, n, open);
 }
 
 /* Seal and open random chunks of up to @longest bytes with @engine; compare with the library. */
