@@ -7,6 +7,8 @@
 #   COUNTS, BYTES	cases of icount, see perf/count.sh
 #   CONTENDERS	see perf/tunnel.sh
 #   RUNS, TIME	runs of each case, seconds of each run
+#   POLICY_RUNS	runs of each case, of a second each, in which policy auto is compared with the
+#		others, with uml; 0 for none
 set -euo pipefail
 # shellcheck source=lib_bench.sh
 . "$(dirname "$0")/lib_bench.sh"
@@ -16,7 +18,20 @@ CASES=${CASES:-$(printf '%s ' {tcp-1,tcp-8,tcp-8-back,tcp-both,cpu,udp-64,udp-13
 	trip-{64,1024}-{p50,p99}{,-loaded}{,:cut} {trip-64-p99-loaded-8,loss}{,:cut} \
 	out-{64,1300}{,-two,-two-peers})}
 COUNTS=${COUNTS:-bulk cipher packet bulk:cut}
+POLICY_CASES=${POLICY_CASES:-tcp-1 tcp-8 tcp-8-back tcp-both udp-64 udp-1300 trip-64-p50 $(printf '%s ' out-{64,1300}{,-two,-two-peers})}
 out=$TOP_DIR/build/bench-tunnel
+
+# Policies, with the default engine and, where that has AVX-512, with AVX2
+policies() {
+	local engine
+
+	for engine in '' ,engine=mb-avx2; do
+		[[ -z $engine ]] || grep -q '^flags.* avx512vl' /proc/cpuinfo || continue
+		CONTENDERS="omerta$engine omerta$engine,policy=inline omerta$engine,policy=percpu" \
+			CASES=$POLICY_CASES TIME=1 measure uml "${POLICY_RUNS:-15}" |
+			sed -u 's/^uml/policy/'
+	done
+}
 
 main() {
 	local backend
@@ -33,6 +48,8 @@ main() {
 		else
 			prepare "$backend"
 			measure "$backend" "${RUNS:-5}" | tee -a "$out/lines" >&2
+			[[ $backend != uml || ${POLICY_RUNS:-15} == 0 ]] ||
+				policies | tee -a "$out/lines" >&2
 		fi
 	done
 	"$TOP_DIR/selftests/perf/report.py" "$TOP_DIR/build/bench-tunnel.json" <"$out/lines"

@@ -7,6 +7,8 @@ usage: chunk_report.py BACKEND JSON-FILE <LINES	each "NAME JSON", or "machine TE
 import json
 import sys
 
+from aims import judge, show
+
 LIB = "lib"
 EXPECTED = {"chunks", "unchunked", "record", "single", "curves", "dispatch", "split",
             "split-lib", "scaling", "peers"}
@@ -140,12 +142,6 @@ def aims(found, ratio):
                    round(1 / inverse, 2), 1.0, True)
 
 
-def judged(found, ratio):
-    return [{"name": name, "value": value, "aim": aim,
-             "met": value <= aim if less else value >= aim}
-            for name, value, aim, less in aims(found, ratio)]
-
-
 def break_even(cases):
     """The least payload from which on splitting it pays, by strategy."""
     result = {}
@@ -182,13 +178,11 @@ def main():
         for strategy, size in break_even(found.get(name, [])).items():
             print(f"{name}: {strategy} pays from {size} bytes on" if size else
                   f"{name}: {strategy} does not pay")
-    judgement = judged(found, ratio)
-    for row in judgement:
-        print(f"{row['name']}: {row['value']} (aim {row['aim']}, "
-              f"{'met' if row['met'] else 'missed'})")
+    judged = judge(aims(found, ratio))
+    show(judged)
     with open(sys.argv[2], "w", encoding="ascii") as file:
         json.dump({"backend": sys.argv[1], "machine": machine, "results": found,
-                   "ratios": ratio, "ratios-of-minima": ratio_of_min, "aims": judgement,
+                   "ratios": ratio, "ratios-of-minima": ratio_of_min, "aims": judged,
                    "break-even": {name: break_even(found[name])
                                   for name in ("split", "split-lib") if name in found}},
                   file, indent=1)

@@ -106,7 +106,8 @@ setup >&2
 for name; do
 	[[ $name != *:cut ]] || cut_outer off
 	for contender in $CONTENDERS; do
-		value=$("case_${name%:cut}" "${ADDRESS[$contender]}")
+		settle "$contender"
+		value=$("case_${name%:cut}" "${ADDRESS[${contender%%,*}]}")
 		[[ -z $value ]] || echo "$name $contender ${UNIT[${name%:cut}]} $value"
 	done
 	[[ $name != *:cut ]] || cut_outer on

@@ -12,6 +12,8 @@
 
 DIR=$(mktemp -d)
 declare -A LINK=([a]=to_b [b]=to_a)
+# The outer link's MTU; chunk size and MTU of omerta's devices
+OUTER_MTU=1500 SIZE='512 1388'
 # shellcheck disable=SC2034 # for scripts that source it
 declare -A ADDRESS=([veth]=192.0.2.2 [wireguard]=10.8.0.2 [omerta]=10.9.0.2)
 # The settings that settle() starts from. Empty leaves omerta's devices as they are, which suits tools
@@ -133,19 +135,60 @@ settle() {
 	local end setting gso_max_size
 
 	[[ $1 == omerta* ]] || return 0
+	size_records "$1"
 	for end in a b; do
 		gso_max_size=$(on "$end" ip -d -j link show omr0 | jq '.[0].tso_max_size')
 		# shellcheck disable=SC2086 # words
 		[[ -z $DEFAULTS ]] || on "$end" omertactl link set omr0 $DEFAULTS
 		on "$end" ip link set omr0 gso_max_size "$gso_max_size"
 		for setting in $(tr , ' ' <<<"${1#omerta}"); do
-			if [[ $setting == gso_max_size=* ]]; then
-				on "$end" ip link set omr0 gso_max_size "${setting#*=}"
-			else
-				on "$end" omertactl link set omr0 "${setting%%=*}" "${setting#*=}"
-			fi
+			case $setting in
+			chunk-size=*) ;;
+			gso_max_size=*) on "$end" ip link set omr0 gso_max_size "${setting#*=}" ;;
+			*) on "$end" omertactl link set omr0 "${setting%%=*}" "${setting#*=}" ;;
+			esac
 		done
 	done
+}
+
+# size_records CONTENDER: its chunk size, and the longest packets whose records fit an outer IPv6
+# datagram. Both can change only while the devices are down.
+size_records() {
+	local chunk=512 mtu end
+
+	[[ $1 != *,chunk-size=* ]] || chunk=${1#*,chunk-size=}
+	chunk=${chunk%%,*}
+	mtu=$(record_mtu "$OUTER_MTU" "$chunk")
+	[[ $SIZE != "$chunk $mtu" ]] || return 0
+	for end in a b; do
+		on "$end" ip link set omr0 down
+		# The MTU of either must suit the chunk size of the other.
+		on "$end" ip link set omr0 mtu 1280
+		on "$end" omertactl link set omr0 chunk-size "$chunk"
+		on "$end" ip link set omr0 mtu "$mtu" up
+	done
+	pings a "${ADDRESS[omerta]}" >/dev/null
+	SIZE="$chunk $mtu"
+}
+
+# record_mtu OUTER_MTU CHUNK_SIZE: header, and a tag for each chunk
+record_mtu() {
+	local room=$(($1 - 40 - 8 - 16))
+
+	echo $((room - 16 * ((room + $2 + 15) / ($2 + 16))))
+}
+
+# widen MTU: of the outer link, and as much more of what runs in it
+widen() {
+	local end dev mtu
+
+	for end in a b; do
+		for dev in "${LINK[$end]}" wg0 ${ADDRESS[ovpn]:+ovpn0}; do
+			mtu=$(on "$end" cat "/sys/class/net/$dev/mtu")
+			on "$end" ip link set "$dev" mtu $((mtu + $1 - OUTER_MTU))
+		done
+	done
+	OUTER_MTU=$1
 }
 
 cut_outer() {

@@ -5,10 +5,15 @@
 usage: report.py JSON-FILE <LINES	each "BACKEND ARCH CASE CONTENDER UNIT VALUE"
 """
 import json
+import math
 import statistics
 import sys
 
+from aims import judge, show
+
 BASE, OURS = "wireguard", "omerta"
+POLICIES = "inline", "percpu"
+LESS_IS_BETTER = "us", "s/GB"
 CAVEATS = {
     "uml": "FPU sections cost nothing there, which flatters who opens many; wake-ups and "
            "system calls are dear, which is hard on workers",
@@ -56,6 +61,42 @@ def ratios(found):
             for case, contender in median if contender == OURS and median.get((case, BASE))}
 
 
+def upper_end(ours, others):
+    """Of the 95 % interval of the ratio of runs that took turns. Student's quantile from the
+    normal one: Cornish and Fisher's expansion, first term."""
+    logs = [math.log(a / b) for a, b in zip(ours, others)]
+    if len(logs) < 2:
+        return None
+    z = statistics.NormalDist().inv_cdf(0.975)
+    t = z + (z ** 3 + z) / (4 * (len(logs) - 1))
+    return math.exp(statistics.mean(logs) + t * statistics.stdev(logs) / math.sqrt(len(logs)))
+
+
+def over_policies(runs):
+    """Yields case, contender and how fast it is over the better of the other policies."""
+    for (backend, arch, case, contender, unit), values in runs.items():
+        others = [runs.get((backend, arch, case, f"{contender},policy={p}", unit))
+                  for p in POLICIES]
+        if None in others:
+            continue
+        sign = -1 if unit in LESS_IS_BETTER else 1
+        best = max(others, key=lambda o: sign * statistics.median(o))
+        yield case, contender, upper_end(*((values, best) if sign > 0 else (best, values)))
+
+
+def aims(runs, ratio):
+    """Yields name, value, aim, and whether less is better, of all that was measured."""
+    for case in "packet", "packet/arm64":
+        if case in ratio:
+            yield f"{case}, instructions over {BASE}'s", ratio[case], 0.9, True
+    if "tcp-1" in ratio:
+        yield f"tcp-1, MB/s over {BASE}'s", ratio["tcp-1"], 4, False
+    for case, contender, value in over_policies(runs):
+        if value is not None:
+            yield (f"{case}, {contender}: policy auto over the better of {' and '.join(POLICIES)}, "
+                   "upper end of the 95 % interval", round(value, 2), 0.97, False)
+
+
 def table(found, ratio):
     contenders = list(dict.fromkeys(r["contender"] for r in found))
     wide = [max(12, len(c) + 2) for c in contenders]
@@ -72,7 +113,8 @@ def table(found, ratio):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    found = results(read(sys.stdin))
+    runs = read(sys.stdin)
+    found = results(runs)
     if not found:
         sys.exit("report.py: nothing was measured")
     found += list(beyond(found))
@@ -85,8 +127,10 @@ def main():
         print(f"{backend}: {CAVEATS[backend]}")
     if "hosts" not in (r["backend"] for r in found):
         print("hardware: not measured")
+    judged = judge(aims(runs, ratio))
+    show(judged)
     with open(sys.argv[1], "w", encoding="ascii") as file:
-        json.dump({"results": found, "ratios": ratio}, file, indent=1)
+        json.dump({"results": found, "ratios": ratio, "aims": judged}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,10 @@
 #
 # usage: tunnel.sh RUNS SECONDS [CASE...]	a case is the name of a function without
 #						"case_", with the suffix ":cut" for an outer
-#						link without super-packets
+#						link without super-packets, ":jumbo" for one
+#						with an MTU of 9000
 # CONTENDERS in the environment names the tunnels; "omerta,SETTING=VALUE,..." is omerta with
-# other settings of omertactl or another gso_max_size.
+# other settings of omertactl or another gso_max_size. With another chunk-size its MTU follows.
 # shellcheck disable=SC2317 # the cases are called by name
 set -eu
 shopt -s inherit_errexit
@@ -204,12 +205,14 @@ case_loss() {
 setup >&2
 for name; do
 	[[ $name != *:cut ]] || cut_outer off
+	[[ $name != *:jumbo ]] || widen 9000
 	for ((i = 0; i < RUNS; i++)); do
 		for contender in $CONTENDERS; do
 			settle "$contender"
-			value=$("case_${name%:cut}" "${ADDRESS[${contender%%,*}]}")
+			value=$("case_${name%:*}" "${ADDRESS[${contender%%,*}]}")
 			echo "$name $contender ${UNIT[${name%%[-:]*}]} $value"
 		done
 	done
 	[[ $name != *:cut ]] || cut_outer on
+	[[ $name != *:jumbo ]] || widen 1500
 done

@@ -10,7 +10,8 @@
  * udprate PORT ADDRESS BYTES SECONDS flood	sends once, as fast as can be; prints
  *						how many arrived per second
  * udprate PORT ADDRESS BYTES COUNT exactly	sends so many; prints how many arrived
- * udprate PORT ADDRESS BYTES SECONDS only	sends alike to an address that does not count
+ * udprate PORT ADDRESS BYTES SECONDS only	sends to an address that does not count, with a
+ *						system call for each
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -214,10 +215,12 @@ static void send_exactly(const char *host, const char *port, size_t len, long le
 
 static void send_only(const char *host, const char *port, size_t len, double seconds)
 {
-	static struct messages m;
+	int fd = client(SOCK_DGRAM, host, port);
+	double end = now() + seconds;
+	static char data[MAX_BYTES];
 
-	make_messages(&m, len);
-	flood(client(SOCK_DGRAM, host, port), &m, 0, seconds);
+	while (now() < end)
+		send(fd, data, len, 0);
 }
 
 static void send_to(const char *host, const char *port, size_t len,
