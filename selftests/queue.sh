@@ -301,6 +301,14 @@ forwarded() {
 	return "$status"
 }
 
+# c sends 2000 packets to b as quickly as a can forward them: they wait in a shaper, whose timer runs
+# on CPU 0 like the program that sends them. So a's helper is CPU 1.
+send_through() {
+	on c tc qdisc replace dev to_a root tbf rate 8kbit burst 2k limit 32mb
+	on c taskset 1 ./traffic.py send-numbers 10.9.0.2 0 2000
+	on c tc qdisc change dev to_a root tbf rate 2gbit burst 64k limit 32mb
+}
+
 forward() {
 	local records to
 
@@ -308,9 +316,7 @@ forward() {
 	bg b timeout "$WAIT" ./traffic.py receive-nearly-in-order 2000
 	to=$!
 	await udp_bound b 7777
-	on c tc qdisc replace dev to_a root tbf rate 8kbit burst 2k limit 32mb
-	on c ./traffic.py send-numbers 10.9.0.2 0 2000
-	on c tc qdisc change dev to_a root tbf rate 2gbit burst 64k limit 32mb
+	send_through
 	wait "$to" || return
 	echo $(($(peer_stat a b tx-records) - records))
 }
@@ -411,7 +417,7 @@ test_starved_helper() {
 	make_forwarding
 	forwarded_with_help
 	starve 1
-	on c taskset 1 ./traffic.py send-numbers 10.9.0.2 0 2000
+	send_through
 	await more_than 0 backlog
 	bg a taskset 1 ip link set omr0 down
 	down=$!

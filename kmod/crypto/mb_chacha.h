@@ -897,7 +897,7 @@ static __always_inline void crypt_list(struct omerta_mb *mb,
 	}
 #endif
 	if (left > LANES) {
-		mb->made = max(mb->made, LANES + MORE);
+		mb->made = max_t(unsigned int, mb->made, LANES + MORE);
 		crypt_batch_and_more(mb, l);
 		xor_made(mb, l, LANES, left);
 		return;
