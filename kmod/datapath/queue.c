@@ -7,12 +7,14 @@
  */
 #include "datapath/queue.h"
 
+#include <linux/jiffies.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/isolation.h>
+#include <linux/timekeeping.h>
 #include <linux/string.h>
 
 #include <uapi/linux/omerta.h>
@@ -22,12 +24,19 @@
 
 /* Most jobs that may be offered to a CPU at a time. */
 #define RING_SIZE	1024
+/* Shortest time whose bytes are counted, ns; epochs of a trial; of the time until the next one */
+#define EPOCH		(4 * NSEC_PER_MSEC)
+#define TRIAL_EPOCHS	8
+#define AHEAD_MIN	16U
+#define AHEAD_MAX	64U
+/* Percent that other CPUs have to gain */
+#define LEAST_GAIN	5
 
 struct workqueue_struct *omerta_workers;
 
 /**
  * omerta_job_init() - initialise a job
- * @job: the job; the caller sets @run, @done and @free
+ * @job: the job; the caller sets @run, @done and @free, and @payload unless it is @bytes
  * @n_items: number of items
  * @bytes: estimated cost
  *
@@ -37,6 +46,7 @@ void omerta_job_init(struct omerta_job *job, unsigned int n_items, u32 bytes)
 {
 	job->next_job = NULL;
 	job->bytes = bytes;
+	job->payload = bytes;
 	job->n_items = n_items;
 	job->n_runs = 1;
 	atomic_set(&job->next, 0);
@@ -104,6 +114,7 @@ void omerta_jobs_add(struct omerta_jobs *jobs, struct omerta_job *job)
 		jobs->first = job;
 	jobs->last = job;
 	jobs->bytes += job->bytes;
+	jobs->payload += job->payload;
 	jobs->n++;
 }
 
@@ -121,6 +132,7 @@ struct omerta_job *omerta_jobs_pop(struct omerta_jobs *jobs)
 		return NULL;
 	jobs->first = job->next_job;
 	jobs->bytes -= job->bytes;
+	jobs->payload -= job->payload;
 	jobs->n--;
 	return job;
 }
@@ -149,25 +161,82 @@ unsigned int omerta_pool_shares(const struct omerta_pool *pool)
 	return min3(READ_ONCE(pool->n_cpus), num_online_cpus(), OMERTA_SHARES_MAX);
 }
 
+/*
+ * Count bytes. At the end of an epoch note how many there were, and decide on the next one.
+ *
+ * It depends on the traffic, the engine and the machine whether a lone burst, or a quick
+ * sender's packets, are processed sooner with the help of other CPUs: these have to be woken,
+ * and may have better things to do. So both ways take turns now and then, and the one that
+ * processes more bytes is kept for a while. Where that is not clear, other CPUs are left in
+ * peace.
+ */
+static void count_bytes(struct omerta_pool *pool, u32 bytes)
+{
+	struct omerta_trial *t = &pool->trial;
+	bool alone = pool->alone;
+	u64 now, ns;
+
+	atomic_add(bytes, &t->bytes);
+	if (likely(!time_after(jiffies, READ_ONCE(t->tick))) || !spin_trylock(&t->lock))
+		return;
+	now = ktime_get_ns();
+	ns = now - t->since;
+	if (ns < EPOCH)
+		goto out;
+	bytes = atomic_xchg(&t->bytes, 0);
+	/* There was a pause. */
+	if (ns > 8 * EPOCH)
+		goto next;
+	if (t->trying) {
+		t->sum[!alone] += bytes;
+		t->ns[!alone] += ns;
+		alone = !alone;
+	}
+	if (t->left && --t->left)
+		goto next;
+	if (t->trying) {
+		alone = div64_u64(t->sum[1] << 10, t->ns[1] + 1) * 100 <
+			div64_u64(t->sum[0] << 10, t->ns[0] + 1) * (100 + LEAST_GAIN);
+		t->ahead = alone == t->was_alone ? min(2 * t->ahead, AHEAD_MAX) : AHEAD_MIN;
+		t->was_alone = alone;
+		/* Two devices must not try in step. */
+		t->left = t->ahead + now % 8;
+	} else {
+		memset(t->sum, 0, sizeof(t->sum));
+		memset(t->ns, 0, sizeof(t->ns));
+		t->left = TRIAL_EPOCHS;
+	}
+	t->trying = !t->trying;
+next:
+	WRITE_ONCE(pool->alone, alone);
+	WRITE_ONCE(t->tick, jiffies);
+	t->since = now;
+out:
+	spin_unlock(&t->lock);
+}
+
 /**
  * omerta_pool_split() - number of shares to split work into
  * @pool: the workers
- * @bytes: cost of the work
- * @n_parts: number of chunks, records or bursts that can be processed apart
+ * @jobs: the work: a lone job is split by its items
  *
+ * Context: BH off.
  * Return: number of shares; 1 to process everything on this CPU.
  */
-unsigned int omerta_pool_split(const struct omerta_pool *pool, u32 bytes,
-			       unsigned int n_parts)
+unsigned int omerta_pool_split(struct omerta_pool *pool, const struct omerta_jobs *jobs)
 {
+	unsigned int n_parts = jobs->n > 1 ? jobs->n : jobs->first->n_items;
 	unsigned int most = min3(n_parts, READ_ONCE(pool->n_cpus), num_online_cpus());
 
 	switch (READ_ONCE(pool->policy)) {
 	case OMERTA_POLICY_INLINE:
 		return 1;
 	case OMERTA_POLICY_AUTO:
+		count_bytes(pool, jobs->payload);
+		if (jobs->n == 1 && READ_ONCE(pool->alone))
+			return 1;
 		/* No share is smaller than half of the threshold. */
-		return clamp_t(u32, DIV_ROUND_UP(bytes, READ_ONCE(pool->threshold)), 1,
+		return clamp_t(u32, DIV_ROUND_UP(jobs->bytes, READ_ONCE(pool->threshold)), 1,
 			       most);
 	}
 	return most;
@@ -286,9 +355,7 @@ void omerta_pool_run(struct omerta_pool *pool, struct omerta_jobs *jobs)
 
 	if (!jobs->n)
 		return;
-	omerta_pool_offer(pool, jobs,
-			  omerta_pool_split(pool, jobs->bytes, jobs->n > 1 ?
-					    jobs->n : jobs->first->n_items));
+	omerta_pool_offer(pool, jobs, omerta_pool_split(pool, jobs));
 	while ((job = jobs->first)) {
 		jobs->first = job->next_job;
 		omerta_job_work(job);
@@ -337,6 +404,9 @@ int omerta_pool_init(struct omerta_pool *pool)
 	if (!zalloc_cpumask_var(&pool->cpus, GFP_KERNEL_ACCOUNT))
 		return -ENOMEM;
 	omerta_pool_set_cpus(pool, cpu_possible_mask);
+	spin_lock_init(&pool->trial.lock);
+	pool->alone = true;
+	pool->trial.was_alone = true;
 
 	pool->workers = alloc_percpu_gfp(struct omerta_worker, GFP_KERNEL_ACCOUNT);
 	if (!pool->workers)

@@ -6,6 +6,7 @@
 #include <linux/cpumask.h>
 #include <linux/ptr_ring.h>
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 /* A chunk, however short, costs as much as this many bytes. */
@@ -24,6 +25,7 @@
  * @free: called with the last reference
  * @next_job: next job in a list
  * @bytes: estimated cost, for balancing jobs over CPUs
+ * @payload: bytes of packets, the same however many of them share a record
  * @n_items: number of items
  * @n_runs: number of contiguous runs that the items are split into
  * @next: next run to claim
@@ -40,6 +42,7 @@ struct omerta_job {
 	void (*free)(struct omerta_job *job);
 	struct omerta_job *next_job;
 	u32 bytes;
+	u32 payload;
 	unsigned int n_items;
 	unsigned int n_runs;
 	atomic_t next;
@@ -53,12 +56,14 @@ struct omerta_job {
  * @last: the last job
  * @n: number of jobs
  * @bytes: sum of their costs
+ * @payload: sum of their payloads
  */
 struct omerta_jobs {
 	struct omerta_job *first;
 	struct omerta_job *last;
 	unsigned int n;
 	u32 bytes;
+	u32 payload;
 };
 
 /**
@@ -72,6 +77,32 @@ struct omerta_worker {
 };
 
 /**
+ * struct omerta_trial - measurement of whether several CPUs process more than one
+ * @bytes: payload of the current epoch
+ * @lock: held for the following
+ * @tick: jiffies when the epoch began, also read without the lock
+ * @since: time when it began, ns
+ * @left: epochs until the next decision
+ * @ahead: epochs that the latest decision was for
+ * @trying: both ways take turns
+ * @was_alone: the latest decision
+ * @sum: bytes of all epochs of a trial, alone and with others
+ * @ns: their time
+ */
+struct omerta_trial {
+	atomic_t bytes;
+	spinlock_t lock; /* for the members below */
+	unsigned long tick;
+	u64 since;
+	unsigned int left;
+	unsigned int ahead;
+	bool trying;
+	bool was_alone;
+	u64 sum[2];
+	u64 ns[2];
+};
+
+/**
  * struct omerta_pool - the workers of a device
  * @workers: per CPU
  * @cpus: CPUs that may be used; changed under the device's lock, read without: for a
@@ -80,6 +111,9 @@ struct omerta_worker {
  * @policy: enum omerta_policy; changed under the device's lock, read without
  * @threshold: bytes that are worth a share of their own under OMERTA_POLICY_AUTO; changed
  *	       under the device's lock, read without
+ * @alone: lone bursts, and packets of quick senders, stay on their CPU under
+ *	   OMERTA_POLICY_AUTO; read without a lock
+ * @trial: decides on @alone
  */
 struct omerta_pool {
 	struct omerta_worker __percpu *workers;
@@ -87,6 +121,8 @@ struct omerta_pool {
 	unsigned int n_cpus;
 	u8 policy;
 	u32 threshold;
+	bool alone;
+	struct omerta_trial trial;
 };
 
 /* Runs the workers of all devices. */
@@ -108,8 +144,7 @@ void omerta_pool_destroy(struct omerta_pool *pool);
 void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus);
 unsigned int omerta_pool_next_cpu(const struct omerta_pool *pool, unsigned int cpu);
 unsigned int omerta_pool_shares(const struct omerta_pool *pool);
-unsigned int omerta_pool_split(const struct omerta_pool *pool, u32 bytes,
-			       unsigned int n_parts);
+unsigned int omerta_pool_split(struct omerta_pool *pool, const struct omerta_jobs *jobs);
 bool omerta_pool_is_enough(const struct omerta_pool *pool,
 			   const struct omerta_jobs *jobs);
 void omerta_pool_offer(struct omerta_pool *pool, const struct omerta_jobs *jobs,

@@ -94,7 +94,7 @@ static unsigned int open_bursts(struct omerta_tunnel *tun, unsigned int units)
 	if (!n)
 		return units;
 	job = jobs->first;
-	shares = omerta_pool_split(&tun->pool, jobs->bytes, n > 1 ? n : job->n_items);
+	shares = omerta_pool_split(&tun->pool, jobs);
 	burst = container_of(job, struct omerta_rx_burst, job);
 	if (n == 1 && burst->n == 1 && shares > 1) {
 		/* Open a chunk first: a forged record must not occupy other CPUs. */
@@ -160,6 +160,7 @@ static void close_burst(struct omerta_tunnel *tun,
 	omerta_job_init(&burst->job,
 			burst->n > 1 ? burst->n : burst->last.n_chunks,
 			burst->n * max(burst->layout.plain_len, OMERTA_CHUNK_COST));
+	burst->job.payload = burst->n * burst->layout.plain_len;
 	omerta_jobs_add(&tun->rx_jobs, &burst->job);
 }
 

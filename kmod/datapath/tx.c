@@ -198,34 +198,6 @@ static enum omerta_drop assign_packet(struct omerta_peer *peer, struct sk_buff *
 	return OMERTA_DROP_NONE;
 }
 
-/* Let a packet wait for a key or a route. Returns false if a limit is reached. */
-static bool hold_packet(struct omerta_peer *peer, struct sk_buff *skb,
-			enum omerta_drop reason)
-{
-	bool first = skb_queue_empty(&peer->waiting);
-	u32 size = skb->truesize;
-
-	lockdep_assert_held(&peer->tx_lock);
-
-	peer->waiting_reason = reason;
-	/* Arm the timer even if the packet cannot wait, so that a key is asked for again. */
-	omerta_peer_due(peer, jiffies + HZ);
-	if (skb_queue_len(&peer->waiting) >= WAITING_MAX ||
-	    peer->waiting_bytes > WAITING_BYTES)
-		return false;
-	if (omerta_tenant_charge(peer->tun->tenant, OMERTA_RESOURCE_WAITING, size,
-				 first && size <= WAITING_BYTES_FIRST ?
-				 &waiting_first_bounds : &waiting_bounds))
-		return false;
-	*WAITING_CB(skb) = (struct waiting_cb) { .since = jiffies, .charge = size };
-	peer->waiting_bytes += size;
-	/* A sender's socket, or an outer tunnel's queue, must not wait for our key. */
-	skb_orphan(skb);
-	skb_dst_force(skb);
-	__skb_queue_tail(&peer->waiting, skb);
-	return true;
-}
-
 static void uncharge_waiting(struct omerta_peer *peer, u32 bytes)
 {
 	lockdep_assert_held(&peer->tx_lock);
@@ -279,13 +251,17 @@ void omerta_tx_flush(struct omerta_peer *peer)
 		omerta_tx_send_later(peer);
 }
 
-/* Make bursts of a packet, to be sealed. Returns the memory charged to the socket. */
+/*
+ * Make bursts of a packet, to be sealed, or let it wait for a key or a route. Returns the memory
+ * charged to the socket.
+ */
 static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 {
 	struct omerta_tunnel *tun = peer->tun;
+	const struct omerta_bounds *bounds;
 	bool waits = false, ask = false;
 	enum omerta_drop reason;
-	u32 charged = 0;
+	u32 charged = 0, size;
 
 	/* A worker may have begun with the packets that wait, and be slow to go on. */
 	if (unlikely(!skb_queue_empty_lockless(&peer->waiting)) &&
@@ -296,7 +272,24 @@ static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 	if (skb_queue_empty(&peer->waiting))
 		reason = assign_packet(peer, skb, &tun->tx_jobs, &charged);
 	if (unlikely(SHOULD_WAIT(reason))) {
-		waits = hold_packet(peer, skb, reason);
+		size = skb->truesize;
+		bounds = skb_queue_empty(&peer->waiting) && size <= WAITING_BYTES_FIRST ?
+			 &waiting_first_bounds : &waiting_bounds;
+		peer->waiting_reason = reason;
+		/* Even if the packet cannot wait, so that a key is asked for again */
+		omerta_peer_due(peer, jiffies + HZ);
+		waits = skb_queue_len(&peer->waiting) < WAITING_MAX &&
+			peer->waiting_bytes <= WAITING_BYTES &&
+			!omerta_tenant_charge(tun->tenant, OMERTA_RESOURCE_WAITING, size,
+					      bounds);
+		if (waits) {
+			*WAITING_CB(skb) = (struct waiting_cb) { .since = jiffies, .charge = size };
+			peer->waiting_bytes += size;
+			/* A sender's socket, or an outer tunnel's queue, must not wait. */
+			skb_orphan(skb);
+			skb_dst_force(skb);
+			__skb_queue_tail(&peer->waiting, skb);
+		}
 		/* Ask for a key once. */
 		ask = reason == OMERTA_DROP_TX_NO_KEY && !peer->key_wanted;
 		peer->key_wanted |= ask;

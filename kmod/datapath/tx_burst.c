@@ -172,6 +172,7 @@ finish_burst(struct omerta_tx_burst *burst, struct omerta_peer *peer,
 	burst->job.free = burst_free;
 	omerta_job_init(&burst->job, by_records ? burst->n : burst->last.n_chunks,
 			max(burst->bytes, burst->n * OMERTA_CHUNK_COST));
+	burst->job.payload = burst->bytes;
 	return burst;
 }
 

@@ -198,6 +198,7 @@ bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
 	struct omerta_txq_help *help = &tun->txq.help;
 	u64 now = ktime_get_ns(), gap = now - tun->txq.tx_stamp;
+	u8 policy = READ_ONCE(tun->pool.policy);
 	bool left;
 
 	if (unlikely(!skb_queue_empty(&tun->txq.deferred))) {
@@ -209,7 +210,10 @@ bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 	/* The helper in softirq is most likely running the queue. */
 	if (in_serving_softirq() && smp_processor_id() == tun->txq.help_cpu)
 		goto send;
-	if (!skb_is_gso(skb) && gap < SOON * tun->txq.tx_time)
+	/* Help has been tried, and does not pay. */
+	if (policy == OMERTA_POLICY_AUTO && READ_ONCE(tun->pool.alone))
+		help->fast_score = 0;
+	else if (!skb_is_gso(skb) && gap < SOON * tun->txq.tx_time)
 		help->fast_score = min(help->fast_score + 1, FAST_MAX);
 	else
 		help->fast_score -= min(help->fast_score, LATE_WEIGHT);
@@ -224,7 +228,7 @@ bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 		WRITE_ONCE(tun->txq.help_cpu, -1);
 	}
 	/* Packets that bypass the qdisc could not wait in it. */
-	if (help->active && READ_ONCE(tun->pool.policy) != OMERTA_POLICY_INLINE &&
+	if (help->active && policy != OMERTA_POLICY_INLINE &&
 	    netif_running(tun->dev) && has_qdisc(tun) &&
 	    qdisc_is_running(rcu_dereference_bh(txq->qdisc))) {
 		/* Keep the helper's CPU from going offline. */

@@ -287,6 +287,7 @@ static void by_policy(struct kunit *test)
 	u8 policy;
 
 	pool.threshold = 1;
+	pool.alone = false;
 	for (policy = 0; policy <= OMERTA_POLICY_PERCPU; policy++) {
 		pool.policy = policy;
 		for (n = 0; n <= ARRAY_SIZE(t); n++) {
@@ -306,6 +307,49 @@ static void by_policy(struct kunit *test)
 			}
 		}
 	}
+}
+
+/* Let epochs pass until the pool decides whether a lone job stays on its CPU. */
+static bool decide(struct omerta_pool *p, u32 bytes_alone, u32 bytes_shared)
+{
+	struct omerta_trial *trial = &p->trial;
+	struct omerta_job job = { .n_items = 2 };
+	struct omerta_jobs jobs = { .first = &job, .last = &job, .n = 1 };
+	bool tried = false;
+	unsigned int i;
+
+	for (i = 0; i < 10000 && (!tried || trial->trying); i++) {
+		jobs.payload = p->alone ? bytes_alone : bytes_shared;
+		local_bh_disable();
+		trial->tick = jiffies - 1;
+		/* So long that an interrupt makes no difference; one more would be a pause. */
+		trial->since = ktime_get_ns() - 7 * EPOCH;
+		omerta_pool_split(p, &jobs);
+		local_bh_enable();
+		tried |= trial->trying;
+	}
+	return p->alone;
+}
+
+/* Catches: an automatic policy that keeps what processes less. */
+static void kept_if_better(struct kunit *test)
+{
+	static struct omerta_pool measured;
+	struct omerta_job job = { .n_items = 2 };
+	struct omerta_jobs jobs = { .first = &job, .last = &job, .n = 1, .bytes = 2 };
+
+	KUNIT_ASSERT_EQ(test, omerta_pool_init(&measured), 0);
+	measured.policy = OMERTA_POLICY_AUTO;
+	measured.threshold = 1;
+	KUNIT_EXPECT_TRUE(test, measured.alone);
+	KUNIT_EXPECT_EQ(test, omerta_pool_split(&measured, &jobs), 1);
+	KUNIT_EXPECT_FALSE(test, decide(&measured, 1000000, 1500000));
+	KUNIT_EXPECT_FALSE(test, decide(&measured, 1000000, 1500000));
+	if (num_online_cpus() > 1)
+		KUNIT_EXPECT_EQ(test, omerta_pool_split(&measured, &jobs), 2);
+	KUNIT_EXPECT_TRUE(test, decide(&measured, 1500000, 1000000));
+	KUNIT_EXPECT_EQ(test, omerta_pool_split(&measured, &jobs), 1);
+	omerta_pool_destroy(&measured);
 }
 
 static bool eventually_done(struct test_job *t)
@@ -391,6 +435,7 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(no_helpers),
 	KUNIT_CASE(whole_jobs),
 	KUNIT_CASE(by_policy),
+	KUNIT_CASE(kept_if_better),
 	KUNIT_CASE(others_work),
 	KUNIT_CASE(all_work),
 	KUNIT_CASE(full_rings),
