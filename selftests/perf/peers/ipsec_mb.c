@@ -12,7 +12,7 @@
 static uint8_t key[PEER_KEY_LEN];
 static IMB_MGR *mgr;
 
-/* What all jobs of a direction have in common; prepared once for a key. */
+/* The fields that all jobs of a direction share; set once for a key */
 static IMB_JOB session[2];
 
 static const struct isa {
