@@ -173,12 +173,14 @@ unsigned int omerta_pool_shares(const struct omerta_pool *pool)
 static void count_bytes(struct omerta_pool *pool, u32 bytes)
 {
 	struct omerta_trial *t = &pool->trial;
-	bool alone = pool->alone;
 	u64 now, ns;
+	bool alone;
 
 	atomic_add(bytes, &t->bytes);
-	if (likely(!time_after(jiffies, READ_ONCE(t->tick))) || !spin_trylock(&t->lock))
+	/* Not time_after(): there may have been a pause of any length. */
+	if (likely(!(jiffies - READ_ONCE(t->tick))) || !spin_trylock(&t->lock))
 		return;
+	alone = pool->alone;
 	now = ktime_get_ns();
 	ns = now - t->since;
 	if (ns < EPOCH)
