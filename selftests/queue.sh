@@ -422,7 +422,7 @@ test_starved_helper() {
 	await more_than 0 backlog
 	bg a taskset 1 ip link set omr0 down
 	down=$!
-	WAIT=20 await refused kill -0 "$down"
+	await refused kill -0 "$down"
 	wait "$down"
 	kill -0 "$SPINNER"
 	kill -9 "$SPINNER"
@@ -444,7 +444,7 @@ test_starved_workers() {
 	for ns in a b; do
 		bg "$ns" taskset 1 ip link set omr0 down
 		down=$!
-		WAIT=20 await refused kill -0 "$down"
+		await refused kill -0 "$down"
 		wait "$down"
 	done
 	kill -0 "$SPINNER"
@@ -470,7 +470,7 @@ test_starved_napi() {
 	for shown in omr0 ''; do
 		# shellcheck disable=SC2086 # none of all
 		bg b taskset 1 "${nobody[@]}" omertactl -j link show $shown >"$DIR/shown"
-		WAIT=20 await refused kill -0 $!
+		await refused kill -0 $!
 		shown=$(<"$DIR/shown")
 		is 51900 member "$shown" listen-port
 		refused grep -E 'fwmark|control|secrets|epoch|peers' <<<"$shown"
