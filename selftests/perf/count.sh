@@ -3,7 +3,9 @@
 # Counts instructions of tunnels between two namespaces, on a machine whose clock
 # counts them (run.sh -n). Prints a line "CASE CONTENDER UNIT VALUE" each.
 #
-# usage: count.sh [CASE...]	like tunnel.sh; BYTES in the environment is the length of "bulk"
+# usage: count.sh [CASE...]	like tunnel.sh. In the environment:
+#   BYTES	length of "bulk"
+#   ANNOUNCE	yes: a line "begin CASE CONTENDER" before each run, and symbols in /root/out
 # shellcheck disable=SC2317 # the cases are called by name
 set -eu
 shopt -s inherit_errexit
@@ -24,6 +26,7 @@ ran() {
 spent() {
 	local start
 
+	[[ -z ${ANNOUNCE:-} ]] || echo "begin $name $contender" >&2
 	start=$(ran)
 	"$@" >"$DIR/result"
 	echo $(($(ran) - start))
@@ -103,6 +106,7 @@ case_trip() {
 }
 
 setup >&2
+[[ -z ${ANNOUNCE:-} ]] || cat /proc/kallsyms >/root/out/symbols
 for name; do
 	[[ $name != *:cut ]] || cut_outer off
 	for contender in $CONTENDERS; do

@@ -6,7 +6,7 @@
 # files, and $CASES and $COUNTS. In the environment:
 #   TREE	the tree from which the guest gets module and tool, see vm/image.sh
 #   CONTENDERS, DEFAULTS	see lib_perf.sh
-#   BYTES	see count.sh
+#   BYTES, ANNOUNCE	see count.sh
 #   SEED	see vm/run.sh
 # shellcheck source=../vm/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../vm/lib.sh"
@@ -66,7 +66,7 @@ measure() {
 settings() {
 	local name
 
-	for name in CONTENDERS DEFAULTS BYTES; do
+	for name in CONTENDERS DEFAULTS BYTES ANNOUNCE; do
 		[[ -z ${!name+set} ]] || printf '%s=%q ' "$name" "${!name}"
 	done
 }

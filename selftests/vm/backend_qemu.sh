@@ -26,6 +26,8 @@ set_guest() {
 		[[ $ARCH != amd64 ]] || cpu=max,-erms,-fsrm
 		accel=(-accel tcg -icount 'shift=0,sleep=off' -cpu "$cpu" -seed "${SEED:-1}"
 			-rtc 'base=2026-01-01T00:00:00,clock=vm')
+		[[ -z ${TRACE:-} ]] ||
+			accel+=(-monitor "unix:$TRACE/monitor,server=on,wait=off")
 	elif kvm_works; then
 		accel=(-accel kvm -cpu host)
 	fi

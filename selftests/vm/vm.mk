@@ -8,7 +8,7 @@ export KERNEL ARCH_DEB
 
 .PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug \
 	check-uml check-intree check-kselftest check-package check-fresh check-suites check-ciphers check-model uml hostile style \
-	bench-tunnel bench-peers bench-chunk bench-report bench-perf bench-compare
+	bench-tunnel bench-peers bench-chunk bench-parts bench-report bench-perf bench-trace bench-compare
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -90,10 +90,17 @@ bench-compare:		## this tree against the commit BASE
 bench-chunk:		## the cipher in chunks, and ways to hand work over
 	@selftests/perf/bench_chunk.sh
 
+bench-parts:		## parts of the cipher's work, for packets in chunks of 512 and 2048 bytes
+	@selftests/vm/deps.sh
+	@$(MAKE) -s -C selftests/perf/peers OBJ=$(CURDIR)/build/peers parts
+
 bench-report:		## report of the last bench-chunk
 	@[ -e build/bench-chunk.json ] || selftests/perf/bench_chunk.sh
 	@selftests/vm/deps.sh report
 	@selftests/perf/bench_report.py build/bench-chunk.json build/bench-report
+
+bench-trace:		## instructions of a packet, function by function
+	@selftests/perf/bench_trace.sh
 
 bench-perf:		## profiles, case by case
 	@selftests/perf/perf.sh

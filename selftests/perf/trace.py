@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Follows the instructions of a guest that counts them (vm/run.sh, TRACE), and says in which
+functions they are.
+
+usage: trace.py DIRECTORY NUMBER <OUTPUT	the guest's output, with a line "begin CASE CONTENDER":
+					follows NUMBER instructions from there
+       trace.py -r DIRECTORY	makes a table of them, and of each case a file for flame graphs;
+				DIRECTORY has also CONTENDER.symbols, as in /proc/kallsyms
+
+DIRECTORY has a FIFO, log, for QEMU, and QEMU's monitor.
+"""
+import array
+import bisect
+import collections
+import glob
+import os
+import select
+import socket
+import sys
+
+# What each tunnel runs once for a packet
+STARTS = {"veth": "veth_xmit", "wireguard": "wg_xmit", "ovpn": "ovpn_net_xmit",
+          "omerta": "omerta_tx_xmit"}
+# Packets whose instructions are left out, as the case may be about to begin
+SKIP = 20
+USER = "[user]"
+# From here on is a kernel's half.
+KERNEL = 1 << 63
+ROWS = 45
+
+
+class Monitor:
+    """QEMU's. Old ones have another word for a log of each instruction; an unknown one is ignored."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+
+    def follow(self, log):
+        """Logs each instruction to a file, or ends that."""
+        word = "on" if log else "off"
+        log = f"logfile {log}\nlog exec,nochain" if log else "log none"
+        self.socket.sendall(f"singlestep {word}\none-insn-per-tb {word}\n{log}\n".encode())
+
+
+def follow(directory, name, number):
+    """Writes the addresses of the next instructions to a file."""
+    addresses = array.array("Q")
+    log = os.path.join(directory, "log")
+    # QEMU, when it opens a FIFO, waits for a reader.
+    with open(os.open(log, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as raw:
+        monitor = Monitor(os.path.join(directory, "monitor"))
+        monitor.follow(log)
+        on = True
+        rest = b""
+        select.select([raw], [], [])
+        os.set_blocking(raw.fileno(), True)
+        while data := raw.read(1 << 20):
+            lines = (rest + data).split(b"\n")
+            rest = lines.pop()
+            for line in lines:
+                # Trace 0: 0x7f... [base/address/flags/flags] symbol
+                if line.startswith(b"Trace") and len(addresses) < number:
+                    addresses.append(int(line.split(b"/", 2)[1], 16))
+            if on and len(addresses) >= number:
+                monitor.follow(None)
+                on = False
+    with open(os.path.join(directory, name + ".addresses"), "wb") as file:
+        addresses.tofile(file)
+
+
+class Symbols:
+    def __init__(self, path):
+        found = []
+        with open(path, encoding="ascii") as file:
+            for line in file:
+                words = line.split()
+                if words[1] in "tTwW":
+                    found.append((int(words[0], 16), words[2]))
+        found.sort()
+        self.starts = [address for address, _ in found]
+        self.names = [name for _, name in found]
+
+    def find(self, address):
+        """Function, and whether it begins there"""
+        if address < KERNEL:
+            return USER, False
+        at = bisect.bisect_right(self.starts, address) - 1
+        return self.names[at], self.starts[at] == address
+
+
+def fold(addresses, symbols):
+    """Counts instructions by stack. A call is known by the first address of a function, a return by a
+    function that is on the stack; after a switch to another task the stack begins anew."""
+    known = {}
+    counts = collections.Counter()
+    stack = []
+    path = ""
+    for address in addresses:
+        if address not in known:
+            known[address] = symbols.find(address)
+        name, begins = known[address]
+        if begins or not stack or stack[-1] != name:
+            if not begins and name in stack:
+                while stack[-1] != name:
+                    stack.pop()
+            else:
+                if not begins:
+                    stack.clear()
+                stack.append(name)
+            path = ";".join(stack)
+        counts[path] += 1
+    return counts
+
+
+def read_case(path, start, symbols):
+    """Instructions by stack, and the number of packets"""
+    addresses = array.array("Q")
+    with open(path, "rb") as file:
+        addresses.frombytes(file.read())
+    at = [i for i, address in enumerate(addresses) if symbols.find(address) == (start, True)]
+    if len(at) <= SKIP + 1:
+        sys.exit(f"trace.py: {path} has no more than {len(at)} packets")
+    at = at[SKIP:]
+    return fold(addresses[at[0]:at[-1]], symbols), len(at) - 1
+
+
+def report(directory):
+    columns = {}
+    for path in sorted(glob.glob(os.path.join(directory, "*.addresses"))):
+        name = os.path.basename(path).removesuffix(".addresses")
+        contender = name.rpartition(" ")[2]
+        symbols = Symbols(os.path.join(directory, contender + ".symbols"))
+        stacks, packets = read_case(path, STARTS[contender.split(",")[0]], symbols)
+        with open(os.path.join(directory, name.replace(" ", "-") + ".folded"), "w",
+                  encoding="ascii") as file:
+            for stack, n in sorted(stacks.items()):
+                print(stack, n, file=file)
+        functions = collections.Counter()
+        for stack, n in stacks.items():
+            functions[stack.rpartition(";")[2]] += n / packets
+        columns[f"{name}, {packets} packets"] = functions
+    for i, name in enumerate(columns, 1):
+        print(f"[{i}] instructions per packet of {name}")
+    print(f"{'':38}" + "".join(f"{f'[{i}]':>9}" for i in range(1, len(columns) + 1)))
+    rows = sorted({name for column in columns.values() for name in column},
+                  key=lambda name: -max(column[name] for column in columns.values()))
+    for label, names in [("all", rows)] + [(name, [name]) for name in rows[:ROWS]] + [
+            ("the other functions", rows[ROWS:])]:
+        print(f"{label:38}" + "".join(f"{sum(column[n] for n in names):9.0f}"
+                                      for column in columns.values()))
+
+
+def main(args):
+    if len(args) == 2 and args[0] == "-r":
+        report(args[1])
+    elif len(args) == 2:
+        for line in sys.stdin:
+            if line.startswith("begin "):
+                follow(args[0], line.removeprefix("begin ").strip(), int(args[1]))
+                break
+        # Let the guest go on.
+        for line in sys.stdin:
+            pass
+    else:
+        sys.exit(__doc__)
+
+
+main(sys.argv[1:])
