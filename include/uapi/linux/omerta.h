@@ -17,7 +17,8 @@
 
 /**
  * enum omerta_policy - CPUs that seal and open bursts.
- * @OMERTA_POLICY_AUTO: Split over CPUs above the threshold, else as inline.
+ * @OMERTA_POLICY_AUTO: As percpu above the threshold while that is measured to
+ *   be faster, else as inline.
  * @OMERTA_POLICY_INLINE: On the CPU that sends or receives.
  * @OMERTA_POLICY_PERCPU: Always split over the CPUs of the mask.
  */
