@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ChaCha20 (RFC 8439, 2.3) of FEW blocks, too few to fill the lanes of a batch: a vector has a
+ * row of the state of LANES / 4 blocks, and SETS such states are interleaved. mb_chacha.h
+ * includes this.
+ */
+#define SETS		(4 * FEW / LANES)
+
+#if LANES == 8
+#define TURN_WORDS(a, b, c, d)	a, b, c, d, 4 + (a), 4 + (b), 4 + (c), 4 + (d)
+#define FOUR_WORDS	0, 1, 2, 3, 0, 1, 2, 3
+#else
+#define TURN_WORDS(a, b, c, d)	a, b, c, d
+#define FOUR_WORDS	0, 1, 2, 3
+#endif
+
+/* The columns become the diagonals, or the other way round. */
+static __always_inline void turn_rows(lanes_t (*x)[4], bool back)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < SETS; i++) {
+		lanes_t b = x[i][1], c = x[i][2], d = x[i][3];
+
+		if (back) {
+			x[i][1] = SHUFFLE(b, b, TURN_WORDS(3, 0, 1, 2));
+			x[i][3] = SHUFFLE(d, d, TURN_WORDS(1, 2, 3, 0));
+		} else {
+			x[i][1] = SHUFFLE(b, b, TURN_WORDS(1, 2, 3, 0));
+			x[i][3] = SHUFFLE(d, d, TURN_WORDS(3, 0, 1, 2));
+		}
+		x[i][2] = SHUFFLE(c, c, TURN_WORDS(2, 3, 0, 1));
+	}
+}
+
+static __always_inline void round_of_rows(lanes_t (*x)[4])
+{
+	int i;
+
+#define EACH(a, b, c, rot)						\
+	UNROLLED for (i = 0; i < SETS; i++) {				\
+		x[i][a] += x[i][b];					\
+		x[i][c] = rot(x[i][c] ^ x[i][a]);			\
+	}
+	EACH(0, 1, 3, rotate16);
+	EACH(2, 3, 1, rotate12);
+	EACH(0, 1, 3, rotate8);
+	EACH(2, 3, 1, rotate7);
+#undef EACH
+}
+
+typedef u32 row_t __attribute__((__vector_size__(16)));
+
+/* A row of the state, the same in all blocks */
+static __always_inline lanes_t same_row(const u32 *words)
+{
+	row_t row;
+
+	__builtin_memcpy(&row, words, sizeof(row));
+	return SHUFFLE(row, row, FOUR_WORDS);
+}
+
+/* Set the last rows of FEW blocks, with the counters and nonces of lanes from @at on. */
+static __always_inline void last_rows(lanes_t *last, const struct omerta_mb_lanes *l,
+				      unsigned int at)
+{
+	row_t counter, low, high, zero = {}, v[4];
+
+	__builtin_memcpy(&counter, &l->counter[at], sizeof(counter));
+	__builtin_memcpy(&low, &l->nonce[0][at], sizeof(low));
+	__builtin_memcpy(&high, &l->nonce[1][at], sizeof(high));
+	v[0] = SHUFFLE(counter, zero, 0, 4, 1, 5);
+	v[1] = SHUFFLE(low, high, 0, 4, 1, 5);
+	v[2] = SHUFFLE(counter, zero, 2, 6, 3, 7);
+	v[3] = SHUFFLE(low, high, 2, 6, 3, 7);
+#define FIRST	SHUFFLE(v[0], v[1], 0, 1, 4, 5)
+#define SECOND	SHUFFLE(v[0], v[1], 2, 3, 6, 7)
+#define THIRD	SHUFFLE(v[2], v[3], 0, 1, 4, 5)
+#define FOURTH	SHUFFLE(v[2], v[3], 2, 3, 6, 7)
+#if LANES == 8
+	last[0] = SHUFFLE(FIRST, SECOND, 0, 1, 2, 3, 4, 5, 6, 7);
+	last[1] = SHUFFLE(THIRD, FOURTH, 0, 1, 2, 3, 4, 5, 6, 7);
+#else
+	last[0] = FIRST;
+	last[1] = SECOND;
+#endif
+#undef FOURTH
+#undef THIRD
+#undef SECOND
+#undef FIRST
+}
+
+#define EXTRACT(v, i)	SHUFFLE(v, v, QUARTER(i))
+
+/* Store row @r of the blocks of a set. */
+static __always_inline void store_rows(u8 (*blocks)[OMERTA_BLOCK_LEN], int r, lanes_t v)
+{
+	row_t row = EXTRACT(v, 0);
+
+	__builtin_memcpy(blocks[0] + 16 * r, &row, sizeof(row));
+#if LANES > 4
+	row = EXTRACT(v, 1);
+	__builtin_memcpy(blocks[1] + 16 * r, &row, sizeof(row));
+#endif
+}
+
+typedef lanes_t rows_t[SETS][4];
+
+static __always_inline void begin_rows(lanes_t (*x)[4], const lanes_t *last, const u32 *k)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < SETS; i++) {
+		x[i][0] = same_row(constants);
+		x[i][1] = same_row(k);
+		x[i][2] = same_row(k + 4);
+		x[i][3] = last[i];
+	}
+}
+
+static __always_inline void double_round_of_rows(lanes_t (*x)[4])
+{
+	round_of_rows(x);
+	turn_rows(x, false);
+	round_of_rows(x);
+	turn_rows(x, true);
+}
+
+/* Store FEW blocks. */
+static __always_inline void end_rows(u8 (*blocks)[OMERTA_BLOCK_LEN], lanes_t (*x)[4],
+				     const lanes_t *last, const u32 *k)
+{
+	rows_t begun __uninitialized;
+	int i, r;
+
+	begin_rows(begun, last, k);
+	UNROLLED
+	for (i = 0; i < SETS; i++) {
+		UNROLLED
+		for (r = 0; r < 4; r++)
+			store_rows(&blocks[i * LANES / 4], r, x[i][r] + begun[i][r]);
+	}
+}
