@@ -281,6 +281,8 @@ static struct sk_buff *make_contiguous(struct sk_buff *skb, u32 size)
 	const u8 *data;
 	void *mem;
 
+	if (likely(!skb_is_nonlinear(skb)))
+		return skb;
 	skb_prepare_seq_read(skb, 0, skb->len, &st);
 	while (contiguous && (len = skb_seq_read(done, &data, &st))) {
 		done += len;

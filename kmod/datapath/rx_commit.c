@@ -67,14 +67,15 @@ static enum omerta_fresh commit_record(struct omerta_rx_burst *burst,
 		omerta_key_auth_failed(burst->key);
 		return OMERTA_FRESH_NOT;
 	}
-	if (unlikely(READ_ONCE(peer->dead) || !omerta_key_can_open(burst->key))) {
+	if (unlikely(READ_ONCE(peer->dead))) {
 		rec->reason = OMERTA_DROP_RX_KEY_EXPIRED;
 		return OMERTA_FRESH_NOT;
 	}
 	fresh = omerta_key_commit(burst->key, rec->counter, l->wire_len,
 				  &activated);
 	if (unlikely(fresh == OMERTA_FRESH_NOT)) {
-		rec->reason = OMERTA_DROP_RX_REPLAY;
+		rec->reason = omerta_key_can_open(burst->key) ? OMERTA_DROP_RX_REPLAY :
+								OMERTA_DROP_RX_KEY_EXPIRED;
 		return OMERTA_FRESH_NOT;
 	}
 	if (unlikely(activated))

@@ -123,25 +123,16 @@ static void burst_free(struct omerta_job *job)
 	omerta_burst_free(burst, sizeof(*burst));
 }
 
-/*
- * Allocate a burst of up to @n skbs. The head of its buffer holds a record of a packet of
- * @len bytes.
- */
-static struct omerta_tx_burst *new_burst(const struct omerta_peer *peer,
-					 unsigned int n, u32 len)
+/* Allocate a burst of up to @n skbs. The head of its buffer holds @len bytes. */
+static struct omerta_tx_burst *new_burst(unsigned int n, u32 len)
 {
-	u8 class = peer->tun->class;
 	struct omerta_tx_burst *burst;
-	struct omerta_layout lone;
 	struct omerta_buf buf;
 
 	BUILD_BUG_ON(sizeof(*burst) + OMERTA_TX_BURST_MAX * sizeof(*burst->skb) +
 		     SKB_HEAD_ALIGN(OMERTA_UDP_HEADROOM + OMERTA_BUF_LINEAR_MAX) >
 		     PAGE_SIZE);
-	omerta_record_layout(&lone, omerta_record_pad(len, omerta_peer_mtu(peer, NULL), class),
-			     class);
-	burst = omerta_burst_alloc(struct_size(burst, skb, n), &buf,
-				   OMERTA_UDP_HEADROOM, lone.wire_len);
+	burst = omerta_burst_alloc(struct_size(burst, skb, n), &buf, OMERTA_UDP_HEADROOM, len);
 	if (!burst)
 		return NULL;
 	memset(burst, 0, sizeof(*burst));
@@ -196,13 +187,16 @@ omerta_tx_burst_alloc(struct omerta_peer *peer, struct sk_buff *skb,
 {
 	u32 mtu = omerta_peer_mtu(peer, skb), len = 0, i;
 	u8 class = peer->tun->class;
+	bool super = skb && skb_is_gso(skb);
 	struct omerta_tx_burst *burst;
 	struct omerta_segments *s;
+	struct omerta_layout lone;
 
 	/* The last part of a super-packet may be a single packet. */
 	if (skb)
-		len = skb_is_gso(skb) ? min(skb->len, omerta_peer_mtu(peer, NULL)) : skb->len;
-	burst = new_burst(peer, 0, len);
+		len = super ? min(skb->len, mtu) : skb->len;
+	omerta_record_layout(&lone, omerta_record_pad(len, mtu, class), class);
+	burst = new_burst(0, lone.wire_len);
 	if (!burst)
 		return ERR_PTR(-ENOMEM);
 	s = &burst->inner;
@@ -211,14 +205,21 @@ omerta_tx_burst_alloc(struct omerta_peer *peer, struct sk_buff *skb,
 		return ERR_PTR(-EINVAL);
 	}
 	burst->first = first;
-	len = omerta_segment_len(s, first);
-	omerta_record_layout(&burst->layout, omerta_record_pad(len, mtu, class), class);
-	burst->n = min3(s->n - first, (u32)OMERTA_TX_BURST_MAX,
-			OMERTA_MAX_DATAGRAM / burst->layout.wire_len);
-	len = omerta_segment_len(s, first + burst->n - 1);
-	omerta_record_layout(&burst->last, omerta_record_pad(len, mtu, class), class);
-	for (i = 0; i < burst->n; i++)
-		burst->bytes += omerta_segment_len(s, first + i);
+	burst->layout = lone;
+	burst->last = lone;
+	burst->n = 1;
+	burst->bytes = len;
+	if (super) {
+		len = omerta_segment_len(s, first);
+		omerta_record_layout(&burst->layout, omerta_record_pad(len, mtu, class), class);
+		burst->n = min3(s->n - first, (u32)OMERTA_TX_BURST_MAX,
+				OMERTA_MAX_DATAGRAM / burst->layout.wire_len);
+		len = omerta_segment_len(s, first + burst->n - 1);
+		omerta_record_layout(&burst->last, omerta_record_pad(len, mtu, class), class);
+		burst->bytes = 0;
+		for (i = 0; i < burst->n; i++)
+			burst->bytes += omerta_segment_len(s, first + i);
+	}
 	burst->packets = skb ? burst->n : 0;
 	return finish_burst(burst, peer, seal_run, done);
 }
@@ -272,12 +273,15 @@ struct omerta_tx_burst *
 omerta_tx_burst_bunch(struct omerta_peer *peer, struct sk_buff *const *skb,
 		      unsigned int n, void (*done)(struct omerta_job *job))
 {
+	u32 total = 0, mtu = omerta_peer_mtu(peer, NULL);
 	struct omerta_tx_burst *burst;
+	struct omerta_layout lone;
 	unsigned int taken, i;
-	u32 total = 0;
 
 	/* All packets may fit one record. */
-	burst = new_burst(peer, n, omerta_peer_mtu(peer, NULL));
+	omerta_record_layout(&lone, omerta_record_pad(mtu, mtu, peer->tun->class),
+			     peer->tun->class);
+	burst = new_burst(n, lone.wire_len);
 	if (!burst)
 		return ERR_PTR(-ENOMEM);
 	while (burst->n < OMERTA_TX_BURST_MAX && burst->n_skbs < n) {

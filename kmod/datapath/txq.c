@@ -197,9 +197,9 @@ bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 {
 	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
 	struct omerta_txq_help *help = &tun->txq.help;
-	u64 now = ktime_get_ns(), gap = now - tun->txq.tx_stamp;
 	u8 policy = READ_ONCE(tun->pool.policy);
-	bool left;
+	bool left, may_help;
+	u64 now = 0;
 
 	if (unlikely(!skb_queue_empty(&tun->txq.deferred))) {
 		__skb_queue_tail(&tun->txq.deferred, skb);
@@ -207,13 +207,17 @@ bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 			netif_stop_queue(tun->dev);
 		return true;
 	}
+	/* Under policy auto help may have been tried and not pay. */
+	may_help = policy != OMERTA_POLICY_INLINE &&
+		   (policy != OMERTA_POLICY_AUTO || !READ_ONCE(tun->pool.alone));
+	if (may_help)
+		now = ktime_get_ns();
 	/* The helper in softirq is most likely running the queue. */
 	if (in_serving_softirq() && smp_processor_id() == tun->txq.help_cpu)
 		goto send;
-	/* Help has been tried, and does not pay. */
-	if (policy == OMERTA_POLICY_AUTO && READ_ONCE(tun->pool.alone))
+	if (!may_help)
 		help->fast_score = 0;
-	else if (!skb_is_gso(skb) && gap < SOON * tun->txq.tx_time)
+	else if (!skb_is_gso(skb) && now - tun->txq.tx_stamp < SOON * tun->txq.tx_time)
 		help->fast_score = min(help->fast_score + 1, FAST_MAX);
 	else
 		help->fast_score -= min(help->fast_score, LATE_WEIGHT);
@@ -252,10 +256,13 @@ send:
  */
 void omerta_txq_end(struct omerta_tunnel *tun)
 {
-	u64 now = ktime_get_ns();
+	u64 now;
 
-	tun->txq.tx_time = now - tun->txq.tx_stamp;
-	tun->txq.tx_stamp = now;
+	if (tun->txq.tx_stamp) {
+		now = ktime_get_ns();
+		tun->txq.tx_time = now - tun->txq.tx_stamp;
+		tun->txq.tx_stamp = now;
+	}
 	tun->txq.tx_cpu = smp_processor_id();
 }
 

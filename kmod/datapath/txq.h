@@ -28,7 +28,8 @@ struct omerta_txq_help {
  * struct omerta_txq - state of the device's transmit queue
  * @sent: bytes reported to BQL as sent, modulo 2^32
  * @completed: bytes reported to BQL as completed; NAPI only
- * @tx_stamp: ktime in ns at which the latest transmission started or, once over, ended
+ * @tx_stamp: ktime in ns at which the latest transmission started or, once over, ended;
+ *	      0 if it is not timed
  * @tx_time: duration of the latest transmission, in ns
  * @tx_cpu: CPU of the latest transmission
  * @help: help for senders

@@ -363,6 +363,13 @@ void omerta_udp_set_mark(struct omerta_tunnel *tun)
 	}
 }
 
+/* Without a lock: a datagram that comes at this moment schedules NAPI again. */
+static bool has_datagrams(const struct sock *sk)
+{
+	return !skb_queue_empty_lockless(&sk->sk_receive_queue) ||
+	       !skb_queue_empty_lockless(&udp_sk(sk)->reader_queue);
+}
+
 /**
  * omerta_udp_recv() - receive the next datagrams
  * @tun: the device
@@ -386,7 +393,7 @@ struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun)
 
 		tun->rx_next = (tun->rx_next + 1) % OMERTA_FAMILIES;
 		sk = rcu_dereference(tun->sk[tun->rx_next]);
-		if (!sk)
+		if (!sk || !has_datagrams(sk))
 			continue;
 		skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
 		if (skb)
@@ -415,8 +422,7 @@ bool omerta_udp_has_more(const struct omerta_tunnel *tun)
 	for (i = 0; i < OMERTA_FAMILIES; i++) {
 		struct sock *sk = rcu_dereference(tun->sk[i]);
 
-		if (sk && (!skb_queue_empty_lockless(&sk->sk_receive_queue) ||
-			   !skb_queue_empty_lockless(&udp_sk(sk)->reader_queue)))
+		if (sk && has_datagrams(sk))
 			return true;
 	}
 	return false;
