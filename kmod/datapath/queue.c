@@ -7,7 +7,10 @@
  */
 #include "datapath/queue.h"
 
+#include <linux/bitops.h>
 #include <linux/jiffies.h>
+#include <linux/log2.h>
+#include <linux/math.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
@@ -24,11 +27,14 @@
 
 /* Most jobs that may be offered to a CPU at a time. */
 #define RING_SIZE	1024
-/* Shortest time whose bytes are counted, ns; epochs of a trial; of the time until the next one */
+/* Shortest epoch, ns; epochs of a trial, and between two trials */
 #define EPOCH		(4 * NSEC_PER_MSEC)
-#define TRIAL_EPOCHS	8
-#define AHEAD_MIN	16U
-#define AHEAD_MAX	64U
+#define TRIAL_EPOCHS	16U
+#define AHEAD_MIN	32U
+#define AHEAD_MAX	256U
+/* A trial ends as early as after so many epochs if the result is clear: see count_bytes(). */
+#define TRIAL_EPOCHS_MIN	4U
+#define CLEAR_PERCENT	160U
 /* Percent that other CPUs have to gain */
 #define LEAST_GAIN	5
 
@@ -169,12 +175,18 @@ unsigned int omerta_pool_shares(const struct omerta_pool *pool)
  * and may have better things to do. So both ways take turns now and then, and the one that
  * processes more bytes is kept for a while. Where that is not clear, other CPUs are left in
  * peace.
+ *
+ * A stream that grows must not favour the way that comes second, so turns have the order of
+ * the Thue-Morse sequence. After a power of two of epochs both ways have had the same number
+ * of early and late ones.
  */
 static void count_bytes(struct omerta_pool *pool, u32 bytes)
 {
 	struct omerta_trial *t = &pool->trial;
-	u64 now, ns;
+	u64 now, ns, rate[2];
+	unsigned int done;
 	bool alone;
+	s64 gain;
 
 	atomic_add(bytes, &t->bytes);
 	/* Not time_after(): there may have been a pause of any length. */
@@ -189,26 +201,33 @@ static void count_bytes(struct omerta_pool *pool, u32 bytes)
 	/* There was a pause. */
 	if (ns > 8 * EPOCH)
 		goto next;
-	if (t->trying) {
-		t->sum[!alone] += bytes;
-		t->ns[!alone] += ns;
-		alone = !alone;
-	}
-	if (t->left && --t->left)
-		goto next;
-	if (t->trying) {
-		alone = div64_u64(t->sum[1] << 10, t->ns[1] + 1) * 100 <
-			div64_u64(t->sum[0] << 10, t->ns[0] + 1) * (100 + LEAST_GAIN);
-		t->ahead = alone == t->was_alone ? min(2 * t->ahead, AHEAD_MAX) : AHEAD_MIN;
-		t->was_alone = alone;
-		/* Two devices must not try in step. */
-		t->left = t->ahead + now % 8;
-	} else {
+	if (!t->trying) {
+		if (t->left && --t->left)
+			goto next;
 		memset(t->sum, 0, sizeof(t->sum));
 		memset(t->ns, 0, sizeof(t->ns));
 		t->left = TRIAL_EPOCHS;
+		t->trying = true;
+		goto next;
 	}
-	t->trying = !t->trying;
+	t->sum[!alone] += bytes;
+	t->ns[!alone] += ns;
+	done = TRIAL_EPOCHS - --t->left;
+	alone = t->was_alone ^ (hweight8(done) & 1);
+	if (!is_power_of_2(done) || done < TRIAL_EPOCHS_MIN)
+		goto next;
+	/* Bytes per ms, since there may be few */
+	rate[0] = div64_u64(t->sum[0] * NSEC_PER_MSEC, t->ns[0] + 1);
+	rate[1] = div64_u64(t->sum[1] * NSEC_PER_MSEC, t->ns[1] + 1);
+	gain = (s64)div64_u64(rate[1] * 100, rate[0] + 1) - (100 + LEAST_GAIN);
+	if (t->left && abs(gain) < CLEAR_PERCENT / done)
+		goto next;
+	alone = gain < 0;
+	t->ahead = alone == t->was_alone ? clamp(2 * t->ahead, AHEAD_MIN, AHEAD_MAX) : AHEAD_MIN;
+	t->was_alone = alone;
+	/* Two devices must not try in step. */
+	t->left = t->ahead + now % 8;
+	t->trying = false;
 next:
 	WRITE_ONCE(pool->alone, alone);
 	WRITE_ONCE(t->tick, jiffies);

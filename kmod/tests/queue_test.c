@@ -309,8 +309,11 @@ static void by_policy(struct kunit *test)
 	}
 }
 
-/* Let epochs pass until the pool decides whether a lone job stays on its CPU. */
-static bool decide(struct omerta_pool *p, u32 bytes_alone, u32 bytes_shared)
+/*
+ * Let epochs pass until the pool decides whether a lone job stays on its CPU. The traffic may
+ * grow by @growth bytes with each of them.
+ */
+static bool decide(struct omerta_pool *p, u32 bytes_alone, u32 bytes_shared, u32 growth)
 {
 	struct omerta_trial *trial = &p->trial;
 	struct omerta_job job = { .n_items = 2 };
@@ -319,7 +322,7 @@ static bool decide(struct omerta_pool *p, u32 bytes_alone, u32 bytes_shared)
 	unsigned int i;
 
 	for (i = 0; i < 10000 && (!tried || trial->trying); i++) {
-		jobs.payload = p->alone ? bytes_alone : bytes_shared;
+		jobs.payload = (p->alone ? bytes_alone : bytes_shared) + i * growth;
 		local_bh_disable();
 		trial->tick = jiffies - 1;
 		/* So long that an interrupt makes no difference; one more would be a pause. */
@@ -343,12 +346,22 @@ static void kept_if_better(struct kunit *test)
 	measured.threshold = 1;
 	KUNIT_EXPECT_TRUE(test, measured.alone);
 	KUNIT_EXPECT_EQ(test, omerta_pool_split(&measured, &jobs), 1);
-	KUNIT_EXPECT_FALSE(test, decide(&measured, 1000000, 1500000));
-	KUNIT_EXPECT_FALSE(test, decide(&measured, 1000000, 1500000));
+	/* A decision holds for a while. */
+	KUNIT_EXPECT_TRUE(test, decide(&measured, 1000000, 1000000, 0));
+	KUNIT_EXPECT_LE(test, measured.trial.left, 2 * TRIAL_EPOCHS + 8);
+	KUNIT_EXPECT_LE(test, 2 * TRIAL_EPOCHS, measured.trial.left);
+	/* A stream that begins gains nothing from others. */
+	measured.trial.left = 0;
+	KUNIT_EXPECT_TRUE(test, decide(&measured, 1000000, 1000000, 1000000));
+	KUNIT_EXPECT_LE(test, 4 * TRIAL_EPOCHS, measured.trial.left);
+	KUNIT_EXPECT_FALSE(test, decide(&measured, 1000000, 1500000, 0));
+	KUNIT_EXPECT_FALSE(test, decide(&measured, 1000000, 1500000, 0));
 	if (num_online_cpus() > 1)
 		KUNIT_EXPECT_EQ(test, omerta_pool_split(&measured, &jobs), 2);
-	KUNIT_EXPECT_TRUE(test, decide(&measured, 1500000, 1000000));
+	/* Little traffic, too, tells which is better. */
+	KUNIT_EXPECT_TRUE(test, decide(&measured, 1500, 1000, 0));
 	KUNIT_EXPECT_EQ(test, omerta_pool_split(&measured, &jobs), 1);
+	KUNIT_EXPECT_FALSE(test, decide(&measured, 1000, 1500, 0));
 	omerta_pool_destroy(&measured);
 }
 
