@@ -19,10 +19,10 @@ import select
 import socket
 import sys
 
-# What each tunnel runs once for a packet
+# A function that each tunnel runs once for a packet
 STARTS = {"veth": "veth_xmit", "wireguard": "wg_xmit", "ovpn": "ovpn_net_xmit",
           "omerta": "omerta_tx_xmit"}
-# Packets whose instructions are left out, as the case may be about to begin
+# The case may be about to begin: so many packets are left out.
 SKIP = 20
 USER = "[user]"
 # From here on is a kernel's half.

@@ -104,7 +104,7 @@ int main(void)
 		return 1;
 	}
 	memset(mb, 0, sizeof(*mb));
-	/* What it takes to look at the clock */
+	/* The time that looking at the clock takes */
 	for (i = 0; i < ROUNDS; i++) {
 		first = now_ns();
 		clock = min(clock, now_ns() - first);
