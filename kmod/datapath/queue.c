@@ -32,6 +32,9 @@
 #define TRIAL_EPOCHS	16U
 #define AHEAD_MIN	32U
 #define AHEAD_MAX	256U
+/* A pause, ns; epochs before a trial may follow it */
+#define PAUSE		(8 * EPOCH)
+#define START_EPOCHS	8U
 /* A trial ends as early as after so many epochs if the result is clear: see count_bytes(). */
 #define TRIAL_EPOCHS_MIN	4U
 #define CLEAR_PERCENT	160U
@@ -198,9 +201,13 @@ static void count_bytes(struct omerta_pool *pool, u32 bytes)
 	if (ns < EPOCH)
 		goto out;
 	bytes = atomic_xchg(&t->bytes, 0);
-	/* There was a pause. */
-	if (ns > 8 * EPOCH)
+	/* There was a pause. Other traffic may follow, and a stream grows fast at first. */
+	if (ns > PAUSE) {
+		alone = t->was_alone;
+		t->left = t->trying ? START_EPOCHS : max(t->left, START_EPOCHS);
+		t->trying = false;
 		goto next;
+	}
 	if (!t->trying) {
 		if (t->left && --t->left)
 			goto next;

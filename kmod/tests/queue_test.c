@@ -309,6 +309,16 @@ static void by_policy(struct kunit *test)
 	}
 }
 
+/* Let an epoch pass with @jobs. */
+static void pass_epoch(struct omerta_pool *p, const struct omerta_jobs *jobs, u64 ns)
+{
+	local_bh_disable();
+	p->trial.tick = jiffies - 1;
+	p->trial.since = ktime_get_ns() - ns;
+	omerta_pool_split(p, jobs);
+	local_bh_enable();
+}
+
 /*
  * Let epochs pass until the pool decides whether a lone job stays on its CPU. The traffic may
  * grow by @growth bytes with each of them.
@@ -323,12 +333,8 @@ static bool decide(struct omerta_pool *p, u32 bytes_alone, u32 bytes_shared, u32
 
 	for (i = 0; i < 10000 && (!tried || trial->trying); i++) {
 		jobs.payload = (p->alone ? bytes_alone : bytes_shared) + i * growth;
-		local_bh_disable();
-		trial->tick = jiffies - 1;
 		/* So long that an interrupt makes no difference; one more would be a pause. */
-		trial->since = ktime_get_ns() - 7 * EPOCH;
-		omerta_pool_split(p, &jobs);
-		local_bh_enable();
+		pass_epoch(p, &jobs, PAUSE - EPOCH);
 		tried |= trial->trying;
 	}
 	return p->alone;
@@ -340,6 +346,7 @@ static void kept_if_better(struct kunit *test)
 	static struct omerta_pool measured;
 	struct omerta_job job = { .n_items = 2 };
 	struct omerta_jobs jobs = { .first = &job, .last = &job, .n = 1, .bytes = 2 };
+	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, omerta_pool_init(&measured), 0);
 	measured.policy = OMERTA_POLICY_AUTO;
@@ -362,6 +369,17 @@ static void kept_if_better(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, decide(&measured, 1500, 1000, 0));
 	KUNIT_EXPECT_EQ(test, omerta_pool_split(&measured, &jobs), 1);
 	KUNIT_EXPECT_FALSE(test, decide(&measured, 1000, 1500, 0));
+	/* A trial ends with the traffic, by the decision that was there. */
+	measured.trial.left = 0;
+	jobs.payload = 1000;
+	for (i = 0; i < 10 && !measured.alone; i++)
+		pass_epoch(&measured, &jobs, PAUSE - EPOCH);
+	KUNIT_EXPECT_TRUE(test, measured.trial.trying);
+	KUNIT_EXPECT_TRUE(test, measured.alone);
+	pass_epoch(&measured, &jobs, PAUSE + EPOCH);
+	KUNIT_EXPECT_FALSE(test, measured.trial.trying);
+	KUNIT_EXPECT_FALSE(test, measured.alone);
+	KUNIT_EXPECT_EQ(test, measured.trial.left, START_EPOCHS);
 	omerta_pool_destroy(&measured);
 }
 
