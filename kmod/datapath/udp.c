@@ -395,7 +395,10 @@ struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun)
 		sk = rcu_dereference(tun->sk[tun->rx_next]);
 		if (!sk || !has_datagrams(sk))
 			continue;
-		skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
+		/* An error that somebody left at the socket is not about its datagrams. */
+		do {
+			skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
+		} while (!skb && err != -EAGAIN);
 		if (skb)
 			goto found;
 	}
