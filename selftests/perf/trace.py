@@ -15,6 +15,7 @@ import bisect
 import collections
 import glob
 import os
+import re
 import select
 import socket
 import sys
@@ -28,6 +29,17 @@ USER = "[user]"
 # From here on is a kernel's half.
 KERNEL = 1 << 63
 ROWS = 45
+
+# Parts of the work, by functions on the stack; the first that one matches counts.
+PARTS = {
+    "the cipher": r"omerta_chunk_(seal|open)$|chacha|poly1305",
+    "memory": r"kmem_cache_|_*kmalloc|k?v?free_|kfree|_*alloc_(skb|pages)|(napi_)?(__)?build_skb"
+              r"|skb_(release|defer_free|attempt_defer|free)|_*(kfree|consume)_skb|napi_alloc_frag"
+              r"|page_frag|page_pool",
+    "switching tasks": r"_*schedule$|schedule_|try_to_wake_up|_*queue_work|queue_delayed_work",
+}
+OWN = "the tunnel's own code"
+REST = "sockets, IP, queues, devices"
 
 
 class Monitor:
@@ -73,11 +85,13 @@ def follow(directory, name, number):
 class Symbols:
     def __init__(self, path):
         found = []
+        self.modules = {}
         with open(path, encoding="ascii") as file:
             for line in file:
                 words = line.split()
                 if words[1] in "tTwW":
                     found.append((int(words[0], 16), words[2]))
+                    self.modules[words[2]] = words[3] if len(words) > 3 else ""
         found.sort()
         self.starts = [address for address, _ in found]
         self.names = [name for _, name in found]
@@ -126,8 +140,29 @@ def read_case(path, start, symbols):
     return fold(addresses[at[0]:at[-1]], symbols), len(at) - 1
 
 
+def part_of(stack, symbols):
+    """The part of the work that the last function on a stack does"""
+    for part, pattern in PARTS.items():
+        if any(re.match(pattern, name) for name in stack):
+            return part
+    if symbols.modules.get(stack[-1]) in ("[omerta]", "[wireguard]", "[ovpn]"):
+        return OWN
+    return USER if stack[-1] == USER else REST
+
+
+def print_rows(columns, names, rest):
+    """A line for each of the names, and one for the rest"""
+    lines = [(name, [name]) for name in names]
+    if rest:
+        lines.append(("the other functions", rest))
+    for label, some in lines:
+        print(f"{label:38}" + "".join(f"{sum(column[n] for n in some):9.0f}"
+                                      for column in columns.values()))
+
+
 def report(directory):
     columns = {}
+    parts = {}
     for path in sorted(glob.glob(os.path.join(directory, "*.addresses"))):
         name = os.path.basename(path).removesuffix(".addresses")
         contender = name.rpartition(" ")[2]
@@ -138,18 +173,20 @@ def report(directory):
             for stack, n in sorted(stacks.items()):
                 print(stack, n, file=file)
         functions = collections.Counter()
+        in_part = collections.Counter()
         for stack, n in stacks.items():
             functions[stack.rpartition(";")[2]] += n / packets
-        columns[f"{name}, {packets} packets"] = functions
-    for i, name in enumerate(columns, 1):
-        print(f"[{i}] instructions per packet of {name}")
+            in_part[part_of(stack.split(";"), symbols)] += n / packets
+            in_part["all"] += n / packets
+        columns[name] = functions
+        parts[name] = in_part
+        print(f"[{len(columns)}] instructions per packet of {name}, {packets} packets")
     print(f"{'':38}" + "".join(f"{f'[{i}]':>9}" for i in range(1, len(columns) + 1)))
     rows = sorted({name for column in columns.values() for name in column},
                   key=lambda name: -max(column[name] for column in columns.values()))
-    for label, names in [("all", rows)] + [(name, [name]) for name in rows[:ROWS]] + [
-            ("the other functions", rows[ROWS:])]:
-        print(f"{label:38}" + "".join(f"{sum(column[n] for n in names):9.0f}"
-                                      for column in columns.values()))
+    print_rows(parts, [*PARTS, OWN, REST, USER, "all"], [])
+    print()
+    print_rows(columns, rows[:ROWS], rows[ROWS:])
 
 
 def main(args):
