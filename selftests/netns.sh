@@ -441,6 +441,15 @@ test_source_filter() {
 	is 2 dev_stat b rx-drop-source
 }
 
+# The error that an administrator leaves at the socket is not taken for the next datagram.
+test_aborted_socket() {
+	make_both
+	pings a 10.9.0.2
+	on b ss -HuaK sport = :51900 | tee "$DIR/aborted"
+	grep -q 51900 "$DIR/aborted" || { echo "SKIP no ss that aborts UDP sockets, or no udp_diag"; exit 4; }
+	on a ping -c 1 -W 5 10.9.0.2
+}
+
 test_several_peers() {
 	local drops
 
@@ -743,7 +752,7 @@ TESTS=(
 	test_capture test_ecn test_roaming_v4 test_roaming_v6
 	test_endpoint_held
 	test_source_of_route_v4 test_source_of_route_v6 test_source_of_silence
-	test_source_in_vrf test_source_filter
+	test_source_in_vrf test_source_filter test_aborted_socket
 	test_several_peers test_loop test_fwmark test_port_rules_v4 test_port_rules_v6
 	test_tunnel_in_tunnel test_mutual_tunnels test_onion_v4 test_onion_v6
 )
