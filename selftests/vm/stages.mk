@@ -19,7 +19,7 @@ set = $(word 4,$(subst -, ,$@))
 user_tests = sh -c 'make -s -C $(TOP)/kmod/tests $1 >&2 && $(TOP)/kmod/tests/$1'
 run = $(VM)/run.sh -k $(kernel) -a $(arch) -o $(OUT)/$@
 
-host := tally sources decode compare ordering leaves lists omertactl ml-kem
+host := tally sources decode compare trace ordering leaves lists omertactl ml-kem
 judges := style ciphers clang
 .PHONY: host builds processes machines $(host) $(judges) hostile suites fresh
 
@@ -34,6 +34,7 @@ tally: ; $(stage) $(VM)/ktap_tally_test.py
 sources: ; $(stage) $(VM)/sources_test.sh
 decode: ; $(stage) $(VM)/decode_capture_test.py
 compare: ; $(stage) $(TOP)/selftests/perf/compare_report_test.py
+trace: ; $(stage) $(TOP)/selftests/perf/trace_test.py
 ordering: ; $(stage) $(VM)/ordering.sh
 leaves: ; $(stage) $(call user_tests,leaf_tests)
 lists: ; $(stage) $(call user_tests,lists)
