@@ -22,14 +22,14 @@
  * omerta_rx_free_outer() - free a datagram
  * @outer: the datagram. If a record of it was dropped, drop monitors see it as dropped.
  *
- * Context: the device's NAPI, or nothing is received any more.
+ * Context: the device's NAPI, or nothing is received any more; BH off.
  */
 void omerta_rx_free_outer(struct sk_buff *outer)
 {
 	enum omerta_drop reason = OMERTA_RX_CB(outer)->reason;
 
 	if (likely(!reason))
-		consume_skb(outer);
+		napi_consume_skb(outer, 1);
 	else
 		omerta_drop_free(outer, reason);
 }
@@ -38,7 +38,7 @@ void omerta_rx_free_outer(struct sk_buff *outer)
  * omerta_rx_release() - put all references that a burst holds
  * @burst: the burst; no CPU works on it any more
  *
- * Context: the device's NAPI, or nothing is received any more.
+ * Context: the device's NAPI, or nothing is received any more; BH off.
  */
 void omerta_rx_release(struct omerta_rx_burst *burst)
 {
@@ -265,6 +265,7 @@ void omerta_rx_purge(struct omerta_tunnel *tun)
 	struct sk_buff *outer = NULL;
 	unsigned int i, n;
 
+	local_bh_disable();
 	rcu_read_lock();
 	omerta_rx_take_done(tun);
 	while ((burst = next_burst(tun))) {
@@ -283,4 +284,5 @@ void omerta_rx_purge(struct omerta_tunnel *tun)
 		end_burst(tun, burst);
 	}
 	rcu_read_unlock();
+	local_bh_enable();
 }

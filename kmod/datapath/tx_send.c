@@ -25,7 +25,7 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 		/* A packet in several bursts is timestamped when the last one leaves. */
 		if (likely(!drop) && !skb_shared(skbs[i]))
 			skb_tx_timestamp(skbs[i]);
-		consume_skb(skbs[i]);
+		napi_consume_skb(skbs[i], 1);
 	}
 	if (burst->packets) {
 		dev_sw_netstats_tx_add(tun->dev, burst->packets, burst->bytes);
