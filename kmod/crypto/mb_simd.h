@@ -35,11 +35,6 @@
 #define OR_MEMORY	"m"
 #endif
 
-/* For arrays of vectors: CONFIG_INIT_STACK_ALL_ZERO would keep them on the stack. */
-#ifndef __uninitialized
-#define __uninitialized	__attribute__((__uninitialized__))
-#endif
-
 /* Arrays of vectors stay in registers if only constants index them. */
 #ifdef __clang__
 #define UNROLLED	_Pragma("unroll")

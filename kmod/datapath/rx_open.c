@@ -41,7 +41,7 @@ bool omerta_rx_open_chunks(const struct omerta_rx_burst *burst,
 			   unsigned int number, unsigned int i, unsigned int end)
 {
 	const struct omerta_engine *engine = READ_ONCE(burst->peer->tun->engine);
-	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	struct omerta_chunk list[OMERTA_CHUNK_LIST] __uninitialized;
 	unsigned int n;
 
 	for (; i < end; i += n) {
@@ -83,7 +83,7 @@ static unsigned int open_list(struct omerta_rx_burst *burst, unsigned int i,
 			      unsigned int end)
 {
 	const struct omerta_engine *engine = READ_ONCE(burst->peer->tun->engine);
-	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	struct omerta_chunk list[OMERTA_CHUNK_LIST] __uninitialized;
 	unsigned int n = 0, chunks = 0, j;
 	u32 good;
 

@@ -53,7 +53,7 @@ static void seal_records(struct omerta_tx_burst *burst, unsigned int i,
 			 unsigned int end)
 {
 	const struct omerta_engine *engine = READ_ONCE(burst->peer->tun->engine);
-	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	struct omerta_chunk list[OMERTA_CHUNK_LIST] __uninitialized;
 	unsigned int n = 0;
 
 	for (; i < end; i++) {
@@ -90,7 +90,7 @@ static void seal_run(struct omerta_job *job, unsigned int i, unsigned int end)
 	struct omerta_tx_burst *burst = container_of(job, struct omerta_tx_burst, job);
 	const struct omerta_engine *engine = READ_ONCE(burst->peer->tun->engine);
 	u32 size = OMERTA_CHUNK_SIZE(burst->last.class);
-	struct omerta_chunk list[OMERTA_CHUNK_LIST];
+	struct omerta_chunk list[OMERTA_CHUNK_LIST] __uninitialized;
 	unsigned int n = 0;
 
 	if (burst->n_skbs || burst->inner.n > 1) {

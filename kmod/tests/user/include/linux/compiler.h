@@ -14,6 +14,7 @@
 #define __must_check		__attribute__((__warn_unused_result__))
 #define __maybe_unused		__attribute__((__unused__))
 #define __noreturn		__attribute__((__noreturn__))
+#define __uninitialized		__attribute__((__uninitialized__))
 #define __rcu
 
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
