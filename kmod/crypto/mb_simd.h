@@ -35,7 +35,10 @@
 #define OR_MEMORY	"m"
 #endif
 
-/* Arrays of vectors stay in registers if only constants index them. */
+/*
+ * Arrays of vectors stay in registers if only constants index them, and they are __uninitialized:
+ * CONFIG_INIT_STACK_ALL_ZERO would keep them on the stack.
+ */
 #ifdef __clang__
 #define UNROLLED	_Pragma("unroll")
 #else
