@@ -31,7 +31,7 @@
 #define EPOCH		(4 * NSEC_PER_MSEC)
 #define TRIAL_EPOCHS	16U
 #define AHEAD_MIN	32U
-#define AHEAD_MAX	256U
+#define AHEAD_MAX	64U
 /* A pause, ns; epochs before a trial may follow it */
 #define PAUSE		(8 * EPOCH)
 #define START_EPOCHS	8U
