@@ -32,6 +32,8 @@
 #define TRIAL_EPOCHS	16U
 #define AHEAD_MIN	32U
 #define AHEAD_MAX	64U
+/* With a clear result: a trial then costs most. */
+#define AHEAD_CLEAR	1024U
 /* A pause, ns; epochs before a trial may follow it */
 #define PAUSE		(8 * EPOCH)
 #define START_EPOCHS	8U
@@ -187,7 +189,7 @@ static void count_bytes(struct omerta_pool *pool, u32 bytes)
 {
 	struct omerta_trial *t = &pool->trial;
 	u64 now, ns, rate[2];
-	unsigned int done;
+	unsigned int done, most;
 	bool alone;
 	s64 gain;
 
@@ -230,7 +232,8 @@ static void count_bytes(struct omerta_pool *pool, u32 bytes)
 	if (t->left && abs(gain) < CLEAR_PERCENT / done)
 		goto next;
 	alone = gain < 0;
-	t->ahead = alone == t->was_alone ? clamp(2 * t->ahead, AHEAD_MIN, AHEAD_MAX) : AHEAD_MIN;
+	most = t->left ? AHEAD_CLEAR : AHEAD_MAX;
+	t->ahead = alone == t->was_alone ? clamp(2 * t->ahead, AHEAD_MIN, most) : AHEAD_MIN;
 	t->was_alone = alone;
 	/* Two devices must not try in step. */
 	t->left = t->ahead + now % 8;
