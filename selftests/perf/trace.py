@@ -25,6 +25,7 @@ STARTS = {"veth": "veth_xmit", "wireguard": "wg_xmit", "ovpn": "ovpn_net_xmit",
           "omerta": "omerta_tx_xmit"}
 # The case may be about to begin: so many packets are left out.
 SKIP = 20
+START_SECONDS = 60
 USER = "[user]"
 # From here on is a kernel's half.
 KERNEL = 1 << 63
@@ -66,7 +67,9 @@ def follow(directory, name, number):
         monitor.follow(log)
         on = True
         rest = b""
-        select.select([raw], [], [])
+        # Without a writer it is not even at its end.
+        if not select.select([raw], [], [], START_SECONDS)[0]:
+            sys.exit(f"trace.py: QEMU has logged nothing in {START_SECONDS} s")
         os.set_blocking(raw.fileno(), True)
         while data := raw.read(1 << 20):
             lines = (rest + data).split(b"\n")
