@@ -82,33 +82,48 @@ static const struct om_command *find_exact(const struct om_command *table,
 	return NULL;
 }
 
-int om_command_find(const struct om_command *table, int argc, char **argv,
+bool om_is_help(const char *word)
+{
+	return !strcmp(word, "help") || !strcmp(word, "-h") || !strcmp(word, "--help");
+}
+
+int om_words_find(const struct om_command *table, int argc, const char *const *argv,
+		  const char **object, const char **verb, struct om_err *err)
+{
+	int rc = find_word(table, NULL, argv[0], object, err);
+
+	*verb = NULL;
+	if (rc || argc < 2 || !find_exact(table, *object, NULL)->verb)
+		return rc;
+	rc = find_word(table, *object, argv[1], verb, err);
+	if (rc)
+		om_err_prefix(err, "%s", *object);
+	return rc;
+}
+
+int om_command_find(const struct om_command *table, int argc, const char *const *argv,
 		    const struct om_command **cmd, int *used,
 		    struct om_err *err)
 {
-	const char *object = NULL, *verb = NULL;
+	const char *object, *verb;
 	int rc;
 
 	if (argc < 1)
 		return om_err(err, OM_USAGE, "an object is missing, see omertactl help");
-	rc = find_word(table, NULL, argv[0], &object, err);
+	rc = om_words_find(table, argc, argv, &object, &verb, err);
 	if (rc)
 		return rc;
-	*cmd = find_exact(table, object, NULL);
-	*used = 1;
-	if (!(*cmd)->verb)
-		return OM_OK;
-	if (argc < 2)
+	*cmd = find_exact(table, object, verb);
+	*used = verb ? 2 : 1;
+	if ((*cmd)->verb && !verb)
 		return om_err(err, OM_USAGE,
 			      "%s: a command is missing, see omertactl help %s",
 			      object, object);
-	rc = find_word(table, object, argv[1], &verb, err);
-	if (rc) {
-		om_err_prefix(err, "%s", object);
-		return rc;
-	}
-	*cmd = find_exact(table, object, verb);
-	*used = 2;
+	if (!(*cmd)->reads && (strcmp(argv[0], object) || (verb && strcmp(argv[1], verb))))
+		return om_err(err, OM_USAGE,
+			      "%s%s%s: write \"%s\" in full: commands that change something are not abbreviated",
+			      OM_QUOTE(argv[0]), verb ? " " : "", verb ? OM_QUOTE(argv[1]) : "",
+			      om_command_name(*cmd));
 	return OM_OK;
 }
 
@@ -335,6 +350,10 @@ static int parse_pos(int argc, char **argv, struct om_args *args,
 		const char *what = cmd->pos[i];
 		bool optional = *what == '[';
 
+		if (used < argc && om_is_help(argv[used])) {
+			args->help = strcmp(cmd->object, "help");
+			break;
+		}
 		if (is_device(what) && used + 1 < argc &&
 		    !strcmp(argv[used], "dev"))
 			used++;
@@ -364,11 +383,17 @@ int om_args_parse(const struct om_command *cmd, int argc, char **argv,
 
 	memset(args, 0, sizeof(*args));
 	args->cmd = cmd;
+	for (n = 0; n < argc && !args->help; n++)
+		args->help = *argv[n] == '-' && om_is_help(argv[n]);
+	if (args->help)
+		return OM_OK;
 	n = parse_pos(argc, argv, args, err);
 	if (n < 0)
 		return OM_USAGE;
-	while (n < argc && !rc)
-		n += parse_opt(argc - n, argv + n, args, &rc, err);
+	for (; n < argc && !rc && !args->help; n += parse_opt(argc - n, argv + n, args, &rc, err))
+		args->help = om_is_help(argv[n]);
+	if (args->help)
+		return OM_OK;
 	if (!rc)
 		rc = check_required(args, err);
 	if (!rc)
@@ -435,7 +460,7 @@ void om_args_complete(const struct om_command *table, int argc, char **argv)
 		complete_words(table, NULL);
 		return;
 	}
-	if (om_command_find(table, argc, argv, &cmd, &used, &err)) {
+	if (om_command_find(table, argc, (const char *const *)argv, &cmd, &used, &err)) {
 		if (argc == 1 && !find_word(table, NULL, argv[0],
 					    &(const char *){ NULL }, &err)) {
 			const char *object;
@@ -450,8 +475,11 @@ void om_args_complete(const struct om_command *table, int argc, char **argv)
 	while (n < 2 && cmd->pos[n])
 		n++;
 	if (argc < n) {
-		puts(strstr(cmd->pos[argc], "DEV") ? "DEV" :
-		     strcmp(cmd->pos[argc], "CONF") ? "FILE" : "CONF");
+		if (!strcmp(cmd->object, "help"))
+			complete_words(table, argc ? argv[0] : NULL);
+		else
+			puts(strstr(cmd->pos[argc], "DEV") ? "DEV" :
+			     strcmp(cmd->pos[argc], "CONF") ? "FILE" : "CONF");
 		if (*cmd->pos[argc] != '[')
 			return;
 	}

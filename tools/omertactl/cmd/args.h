@@ -37,6 +37,9 @@ struct om_command {
 	const struct om_opt *opts;
 	int (*run)(struct om_ctx *ctx, struct om_args *args);
 	const char *usage;	/* text after object and verb */
+	const char *summary;
+	const char *example;	/* text after object and verb */
+	bool reads;		/* changes nothing, so its words may be abbreviated */
 };
 
 struct om_args {
@@ -46,6 +49,7 @@ struct om_args {
 	const char *files[2];
 	uint32_t numbers[2];	/* 0 where not given */
 	bool all;
+	bool help;		/* explain the command instead */
 	bool plain;		/* allowed-ips had items without + or - */
 	bool sign;		/* ... with */
 	bool add_only;
@@ -58,15 +62,28 @@ struct om_args {
 	} data;
 };
 
+/* "help", "-h" or "--help" */
+bool om_is_help(const char *word);
+
 /*
- * Look up the command named by argv[0] (and argv[1], if it has a verb); abbreviations are
- * allowed. *used gets the number of words.
+ * Look up an object, and a verb if it has any and argc is 2; both may be abbreviated. *object
+ * and *verb get the words of the table, or NULL.
  */
-int om_command_find(const struct om_command *table, int argc, char **argv,
+int om_words_find(const struct om_command *table, int argc, const char *const *argv,
+		  const char **object, const char **verb, struct om_err *err);
+
+/*
+ * Look up the command named by argv[0] (and argv[1], if it has a verb). Only commands that
+ * change nothing may be abbreviated. *used gets the number of words.
+ */
+int om_command_find(const struct om_command *table, int argc, const char *const *argv,
 		    const struct om_command **cmd, int *used,
 		    struct om_err *err);
 
-/* Parse the words after the command. Errors do not name the command. */
+/*
+ * Parse the words after the command. A word for help that is not the value of an option ends
+ * this. Errors do not name the command.
+ */
 int om_args_parse(const struct om_command *cmd, int argc, char **argv,
 		  struct om_args *args, struct om_err *err);
 void om_args_free(struct om_args *args);

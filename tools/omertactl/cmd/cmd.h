@@ -15,6 +15,12 @@ struct om_ctx {
 
 extern const struct om_command om_commands[];
 
+/*
+ * Print the arguments of a command and an example; without @verb or @object, a list of the
+ * commands of the object, or of all.
+ */
+void om_print_help(const char *object, const char *verb);
+
 /* The whole tool, as a function for tests */
 int om_main(int argc, char **argv);
 
@@ -67,5 +73,7 @@ int om_genkey(struct om_ctx *ctx, struct om_args *args);
 int om_pubkey(struct om_ctx *ctx, struct om_args *args);
 int om_genpsk(struct om_ctx *ctx, struct om_args *args);
 int om_gensession(struct om_ctx *ctx, struct om_args *args);
+
+int om_help(struct om_ctx *ctx, struct om_args *args);
 
 #endif

@@ -25,6 +25,7 @@ static int find_target(const char *arg, struct target *t, struct om_err *err)
 {
 	const char *slash = strrchr(arg, '/'), *base = slash ? slash + 1 : arg;
 	size_t len = strlen(base);
+	int rc;
 
 	snprintf(t->path, sizeof(t->path), slash ? "%s" : OM_CONFIG_DIR "/%s.conf",
 		 arg);
@@ -37,10 +38,12 @@ static int find_target(const char *arg, struct target *t, struct om_err *err)
 	if (len >= sizeof(t->ifname))
 		len = sizeof(t->ifname);
 	snprintf(t->ifname, sizeof(t->ifname), "%.*s", (int)len, base);
-	if (len == sizeof(t->ifname))
-		return om_err(err, OM_USAGE, "%s: a device name has 1..%d characters",
-			      OM_QUOTE_FILE(arg), IFNAMSIZ - 1);
-	return om_ifname_check(t->ifname, err);
+	rc = len == sizeof(t->ifname) ?
+		     om_err(err, OM_USAGE, "a device name has 1..%d characters", IFNAMSIZ - 1) :
+		     om_ifname_check_file(t->ifname, err);
+	if (rc)
+		om_err_prefix(err, "%s", OM_QUOTE_FILE(arg));
+	return rc;
 }
 
 static int make_device(struct om_ctx *ctx, const char *ifname)

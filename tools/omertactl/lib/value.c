@@ -69,6 +69,8 @@ static int parse_enum(const struct om_field *f, const char *text, void *data,
 	return om_err(err, OM_USAGE, "must be %s", all);
 }
 
+#define ALNUM	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
 int om_ifname_check(const char *name, struct om_err *err)
 {
 	if (!*name || strlen(name) >= IFNAMSIZ)
@@ -77,6 +79,8 @@ int om_ifname_check(const char *name, struct om_err *err)
 			      IFNAMSIZ - 1);
 	if (!strcmp(name, ".") || !strcmp(name, ".."))
 		return om_err(err, OM_USAGE, "not a device name");
+	if (*name == '-')
+		return om_err(err, OM_USAGE, "a device name does not begin with -");
 	for (; *name; name++)
 		if (*name == '/' || *name == ':' ||
 		    isspace((unsigned char)*name) ||
@@ -84,6 +88,16 @@ int om_ifname_check(const char *name, struct om_err *err)
 			return om_err(err, OM_USAGE,
 				      "a device name has no slash, colon or white space");
 	return OM_OK;
+}
+
+int om_ifname_check_file(const char *name, struct om_err *err)
+{
+	int rc = om_ifname_check(name, err);
+
+	if (!rc && name[strspn(name, ALNUM "_=+.-")])
+		rc = om_err(err, OM_USAGE,
+			    "a device name has letters, digits and the characters _=+.- only");
+	return rc;
 }
 
 static int check_name(const char *text, struct om_err *err)
@@ -98,6 +112,9 @@ static int check_name(const char *text, struct om_err *err)
 				      "must be UTF-8 without control characters");
 		text += len;
 	}
+	/* It would be taken for an option on a command line. */
+	if (*start == '-')
+		return om_err(err, OM_USAGE, "a name does not begin with -");
 	/* Names are visible to all users. */
 	if (om_holds_key(start))
 		return om_err(err, OM_USAGE, "a key cannot be a name");

@@ -42,7 +42,8 @@ status() {
 	expect 1 'an object is missing'
 	expect 0 'Usage: omertactl' -h
 	expect 0 'omertactl ' -V
-	expect 0 'omertactl key add' help key
+	expect 0 '  key add ' help key
+	expect 0 'Example: omertactl key add' help key add
 	if grep -qs '^omerta ' /proc/modules; then
 		skip "link show without the module" "it is loaded"
 	else

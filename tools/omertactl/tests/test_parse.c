@@ -9,6 +9,7 @@
 #include <netdb.h>
 
 #include "fake_nl.h"
+#include "cmd/cmd.h"
 
 int __real_getaddrinfo(const char *node, const char *service,
 		       const struct addrinfo *hints, struct addrinfo **res);
@@ -46,7 +47,13 @@ static const struct {
 	{ 1, "bench run runs 5", "", "\"runs\": unknown option" },
 	{ 1, "bench", "", "bench: a command is missing" },
 	{ 0, "link del omr0", "device-del ifname=omr0\n", NULL },
-	{ 0, "l d omr0", "device-del ifname=omr0\n", NULL },
+	{ 1, "l d omr0", "", "\"l\" \"d\": write \"link del\" in full: commands that change something" },
+	{ 1, "link de omr0", "", "write \"link del\" in full" },
+	{ 1, "set omr0 /dev/null", "", "\"set\": write \"setconf\" in full" },
+	{ 1, "dow omr0", "", "\"dow\": write \"down\" in full" },
+	{ 1, "link add -x", "", "\"-x\": a device name does not begin with -" },
+	{ 1, "peer add omr0 id 9 name -x", "", "name: \"-x\": a name does not begin with -" },
+	{ 0, "peer add omr0 id 9 name help", "peer-new ifname=omr0 id=9 name=help\n", NULL },
 	{ 2, "link del omr9", "device-del ifname=omr9\n",
 	  "omertactl: link del: omr9: No such device" },
 	{ 2, "link show omr9", "", "omertactl: link show: omr9: No such device" },
@@ -201,8 +208,68 @@ static void set_up(void)
 	fake_forget_log();
 }
 
+/* Help stands after any word, and does nothing else. */
+static void expect_help(const char *words, const char *out)
+{
+	static const char *const help[] = { "help", "-h", "--help" };
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(help); i++) {
+		struct unit_run run;
+		char all[200];
+
+		set_up();
+		snprintf(all, sizeof(all), "%s %s", words, help[i]);
+		run = unit_main(all, NULL);
+		unit_ok(!run.rc && !*run.err && !*fake.log && CONTAINS(run.out, out),
+			"help: after a word", "%s: rc %d, requests %s\n%s%s", all, run.rc,
+			fake.log, run.out, run.err);
+		unit_run_free(&run);
+	}
+}
+
+static void helps(void)
+{
+	for (const struct om_command *c = om_commands; c->object; c++) {
+		char words[100], usage[120];
+
+		snprintf(usage, sizeof(usage), "Usage: omertactl %s ", om_command_name(c));
+		if (!strcmp(c->object, "help"))
+			continue;
+		expect_help(om_command_name(c), usage);
+		if (!c->pos[0])
+			continue;
+		snprintf(words, sizeof(words), "%s omr0", om_command_name(c));
+		expect_help(words, usage);
+	}
+	expect_help("link", "  link del ");
+	expect_help("link set omr0 fwmark 5", "Usage: omertactl link set ");
+	expect_help("help", "Usage: omertactl");
+}
+
+/* An example is a command line without mistakes. */
+static void examples(void)
+{
+	for (const struct om_command *c = om_commands; c->object; c++) {
+		char words[200], *argv[30];
+		struct om_err err = { 0 };
+		struct om_args args;
+		int argc = 0;
+
+		snprintf(words, sizeof(words), "%s", c->example);
+		words[strcspn(words, "<>")] = '\0';
+		for (char *w = strtok(words, " "); w; w = strtok(NULL, " "))
+			argv[argc++] = w;
+		unit_ok(!om_args_parse(c, argc, argv, &args, &err) && !args.help,
+			"help: an example can be typed", "%s %s: %s", om_command_name(c),
+			c->example, err.text);
+		om_args_free(&args);
+	}
+}
+
 void test_parse(void)
 {
+	helps();
+	examples();
 	for (size_t i = 0; i < OM_ARRAY_SIZE(rows); i++) {
 		struct unit_run run;
 		char name[160];

@@ -95,6 +95,9 @@ static void refusals(void)
 
 static void failures(void)
 {
+	static const char *const names[] = {
+		"omr#1", "tun%d", "/x/tun%d.conf", "/x/a~.conf", "a,b", "-x", "/x/-x.conf", "\xc3\xa4",
+	};
 	struct unit_run run;
 
 	fake_reset();
@@ -111,6 +114,15 @@ static void failures(void)
 	unit_ok(run.rc == 1 && CONTAINS(run.err, "1..15 characters"),
 		"up: a name that is too long", "%s", run.err);
 	unit_run_free(&run);
+	for (size_t i = 0; i < OM_ARRAY_SIZE(names); i++) {
+		char words[40];
+
+		snprintf(words, sizeof(words), "up %s", names[i]);
+		run = unit_main(words, NULL);
+		unit_ok(run.rc == 1 && CONTAINS(run.err, "a device name "),
+			"up: a name that wg-quick refuses, too", "%s: %s", names[i], run.err);
+		unit_run_free(&run);
+	}
 	run = unit_main("down omr9", NULL);
 	unit_ok(run.rc == 2, "down: no such device", "%s", run.err);
 	unit_run_free(&run);
