@@ -17,20 +17,6 @@
 /* Most peers that are read one by one; if there are more, all are dumped. */
 #define STALE_MAX		256
 
-static int read_config(struct om_daemon *d, enum om_config_flags flags,
-		       struct om_config *conf, struct om_err *err)
-{
-	int rc = om_config_read(d->config, OM_CONFIG_SECRETS | flags, conf, err);
-
-	if (!rc && !conf->host.private_key) {
-		rc = om_err(err, OM_USAGE,
-			    "%s: [Interface]: PrivateKeyFile or PrivateKey is missing",
-			    OM_QUOTE_FILE(d->config));
-		om_config_free(conf);
-	}
-	return rc;
-}
-
 /* Load our own key pair; false if the private key is invalid. */
 static bool set_host(struct om_agent *agent, const uint8_t *private_key)
 {
@@ -62,7 +48,8 @@ static const struct om_peer_conf *conf_of(const struct om_daemon *d,
 
 int om_peers_read_config(struct om_daemon *d, struct om_err *err)
 {
-	int rc = read_config(d, OM_CONFIG_NO_NAMES, &d->conf, err);
+	int rc = om_config_read(d->config, OM_CONFIG_SECRETS | OM_CONFIG_AGENT | OM_CONFIG_NO_NAMES,
+				&d->conf, err);
 
 	if (!rc && !set_host(d->agent, d->conf.host.private_key))
 		rc = om_err(err, OM_USAGE, "%s: not a private key", OM_QUOTE_FILE(d->config));
@@ -579,7 +566,8 @@ int om_peers_reload(struct om_daemon *d)
 	struct om_times *times = NULL;
 	struct om_config conf;
 	char path[PATH_MAX];
-	int rc = read_config(d, OM_CONFIG_NO_NAMES, &conf, &d->err);
+	int rc = om_config_read(d->config, OM_CONFIG_SECRETS | OM_CONFIG_AGENT | OM_CONFIG_NO_NAMES,
+				&conf, &d->err);
 
 	if (rc)
 		return rc;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "cmd/cmd.h"
+#include "cmd/target.h"
 
 #include "lib/config.h"
 #include "cmd/print.h"
 #include "lib/state.h"
 #include "lib/sync.h"
+
+#include <string.h>
 
 /* Read and check the whole file before the first request. */
 static int apply(struct om_ctx *ctx, struct om_args *args, bool literal)
@@ -55,5 +58,15 @@ int om_showconf(struct om_ctx *ctx, struct om_args *args)
 
 int om_check(struct om_ctx *ctx, struct om_args *args)
 {
-	return om_config_check(args->pos[0], &ctx->err);
+	const char *path = args->pos[0], *dot = strrchr(path, '.');
+	char ifname[IFNAMSIZ];
+	int rc = OM_OK, mistakes;
+
+	/* A name that "up" refuses is a mistake, too. */
+	if (dot && !strcmp(dot, ".conf"))
+		rc = om_target_ifname(path, ifname, &ctx->err);
+	if (rc)
+		om_complain(ctx->err.text);
+	mistakes = om_config_check(path, !args->all, &ctx->err);
+	return mistakes ? mistakes : rc;
 }

@@ -49,14 +49,13 @@ static int find_public(struct om_ctx *ctx, const char *ifname, const char *text,
 static int read_own(const char *config, uint8_t *public, struct om_err *err)
 {
 	struct om_config conf;
-	int rc = om_config_read(config, OM_CONFIG_SECRETS | OM_CONFIG_NO_NAMES, &conf, err);
+	int rc = om_config_read(config, OM_CONFIG_SECRETS | OM_CONFIG_AGENT | OM_CONFIG_NO_NAMES,
+				&conf, err);
 
 	if (rc)
 		return rc;
-	if (!conf.host.private_key || !om_key_public(public, conf.host.private_key))
-		rc = om_err(err, OM_USAGE,
-			    "%s: [Interface]: PrivateKeyFile or PrivateKey is missing",
-			    OM_QUOTE_FILE(config));
+	if (!om_key_public(public, conf.host.private_key))
+		rc = om_err(err, OM_USAGE, "%s: not a private key", OM_QUOTE_FILE(config));
 	om_config_free(&conf);
 	return rc;
 }

@@ -6,45 +6,11 @@
 #include "lib/nl.h"
 #include "lib/quote.h"
 #include "cmd/runner.h"
+#include "cmd/target.h"
 #include "lib/state.h"
 #include "lib/sync.h"
-#include "lib/value.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-
-/* The name of a device and its file. Either gives the other. */
-struct target {
-	char ifname[IFNAMSIZ];
-	char path[PATH_MAX];
-};
-
-static int find_target(const char *arg, struct target *t, struct om_err *err)
-{
-	const char *slash = strrchr(arg, '/'), *base = slash ? slash + 1 : arg;
-	size_t len = strlen(base);
-	int rc;
-
-	snprintf(t->path, sizeof(t->path), slash ? "%s" : OM_CONFIG_DIR "/%s.conf",
-		 arg);
-	if (slash) {
-		if (len < 6 || strcmp(base + len - 5, ".conf"))
-			return om_err(err, OM_USAGE, "%s: a file's name is DEV.conf",
-				      OM_QUOTE_FILE(arg));
-		len -= 5;
-	}
-	if (len >= sizeof(t->ifname))
-		len = sizeof(t->ifname);
-	snprintf(t->ifname, sizeof(t->ifname), "%.*s", (int)len, base);
-	rc = len == sizeof(t->ifname) ?
-		     om_err(err, OM_USAGE, "a device name has 1..%d characters", IFNAMSIZ - 1) :
-		     om_ifname_check_file(t->ifname, err);
-	if (rc)
-		om_err_prefix(err, "%s", OM_QUOTE_FILE(arg));
-	return rc;
-}
 
 static int make_device(struct om_ctx *ctx, const char *ifname)
 {
@@ -87,7 +53,7 @@ static int delete_device(struct om_ctx *ctx, const char *ifname,
 }
 
 /* Create and configure a device; after an error nothing is left. */
-static int bring_up(struct om_ctx *ctx, const struct target *t, bool agent,
+static int bring_up(struct om_ctx *ctx, const struct om_target *t, bool agent,
 		    struct om_config *conf)
 {
 	struct om_host_rules rules = { 0 };
@@ -117,30 +83,24 @@ static int bring_up(struct om_ctx *ctx, const struct target *t, bool agent,
 int om_up(struct om_ctx *ctx, struct om_args *args)
 {
 	struct om_config conf;
-	struct target t;
-	int rc = find_target(args->pos[0], &t, &ctx->err);
+	struct om_target t;
+	int rc = om_target_find(args->pos[0], &t, &ctx->err);
 
 	if (rc)
 		return rc;
-	rc = om_config_read(t.path, OM_CONFIG_SECRETS, &conf, &ctx->err);
+	rc = om_config_read(t.path, OM_CONFIG_SECRETS | OM_CONFIG_UP |
+			    (args->all ? 0 : OM_CONFIG_AGENT), &conf, &ctx->err);
 	if (rc)
 		return rc;
-	if (!args->all && !conf.host.private_key)
-		rc = om_err(&ctx->err, OM_USAGE,
-			    "%s: [Interface]: PrivateKeyFile or PrivateKey is missing",
-			    OM_QUOTE_FILE(t.path));
-	else
-		rc = OM_OK;
 	/* The agent reads the secrets itself, after it has forked its resolver. */
 	om_config_forget(&conf);
-	if (!rc)
-		rc = bring_up(ctx, &t, !args->all, &conf);
+	rc = bring_up(ctx, &t, !args->all, &conf);
 	om_config_free(&conf);
 	return rc;
 }
 
 /* Clean up after a device that was deleted behind our back, from its file. */
-static void clean_up(const struct target *t, struct om_err *err)
+static void clean_up(const struct om_target *t, struct om_err *err)
 {
 	struct om_host_rules rules;
 	struct om_config conf;
@@ -160,8 +120,8 @@ int om_down(struct om_ctx *ctx, struct om_args *args)
 {
 	struct om_host_rules rules;
 	struct om_state state;
-	struct target t;
-	int rc = find_target(args->pos[0], &t, &ctx->err);
+	struct om_target t;
+	int rc = om_target_find(args->pos[0], &t, &ctx->err);
 
 	if (rc)
 		return rc;

@@ -97,6 +97,28 @@ static int lookup(const char *host, bool names, struct addrinfo **res,
 	return OM_OK;
 }
 
+/* Return what the kernel refuses about an address, or NULL. */
+static const char *bad_endpoint(const struct sockaddr *sa)
+{
+	const struct in6_addr *a = &((const struct sockaddr_in6 *)sa)->sin6_addr;
+	uint32_t v4 = ntohl(((const struct sockaddr_in *)sa)->sin_addr.s_addr);
+	bool scope;
+
+	if (sa->sa_family == AF_INET)
+		return v4 >> 24 && !IN_MULTICAST(v4) && v4 != INADDR_BROADCAST ? NULL :
+		       "not the address of one host";
+	if (IN6_IS_ADDR_V4MAPPED(a))
+		return "an IPv4 address inside an IPv6 one: write it as an IPv4 address";
+	if (IN6_IS_ADDR_UNSPECIFIED(a) || IN6_IS_ADDR_MULTICAST(a))
+		return "not the address of one host";
+	scope = ((const struct sockaddr_in6 *)sa)->sin6_scope_id;
+	if (IN6_IS_ADDR_LINKLOCAL(a) && !scope)
+		return "a link-local address needs its link: [fe80::1%LINK]:PORT";
+	if (!IN6_IS_ADDR_LINKLOCAL(a) && scope)
+		return "only a link-local address has a link";
+	return NULL;
+}
+
 static void store_endpoint(struct om_peer *peer, const struct sockaddr *sa,
 			   uint16_t port)
 {
@@ -125,6 +147,7 @@ static int parse_endpoint(const char *text, bool names, struct om_peer *peer,
 {
 	char buf[OM_ENDPOINT_TEXT], *host = buf, *port_text = buf;
 	struct addrinfo *res = NULL;
+	const char *bad;
 	uint16_t port = 0;
 	int rc;
 
@@ -140,6 +163,9 @@ static int parse_endpoint(const char *text, bool names, struct om_peer *peer,
 		rc = om_err(err, OM_USAGE, "expected HOST:PORT");
 	if (!rc)
 		rc = lookup(host, names, &res, err);
+	bad = !rc && res ? bad_endpoint(res->ai_addr) : NULL;
+	if (bad)
+		rc = om_err(err, OM_USAGE, "%s", bad);
 	if (!rc && res)
 		store_endpoint(peer, res->ai_addr, port);
 out:

@@ -52,9 +52,9 @@ struct om_peer *om_parser_peer(const struct om_parser *p)
 
 static int begin_interface(struct om_parser *p, const char *s)
 {
-	if (p->interface_seen)
+	if (p->interface_line)
 		return om_parser_fail(p, s, "[Interface]: given twice");
-	p->interface_seen = true;
+	p->interface_line = p->line;
 	p->section = &om_device_object;
 	return OM_OK;
 }
@@ -69,8 +69,7 @@ static void begin_peer(struct om_parser *p)
 	p->section = &om_peer_object;
 }
 
-/* A mistake ends the parsing, unless all mistakes are to be reported. */
-static int told(struct om_parser *p, int rc)
+int om_parser_told(struct om_parser *p, int rc)
 {
 	if (!rc || !p->all)
 		return rc;
@@ -81,7 +80,7 @@ static int told(struct om_parser *p, int rc)
 
 static int start_section(struct om_parser *p, const char *s)
 {
-	int rc = told(p, om_parser_end_section(p));
+	int rc = om_parser_told(p, om_parser_end_section(p));
 
 	if (rc)
 		return rc;
@@ -202,9 +201,11 @@ static int parse_assignment(struct om_parser *p, char *s)
 
 static int parse_line(struct om_parser *p, char *line, size_t len)
 {
-	char *s = line + strspn(line, " \t\r\n");
+	static const char bom[] = "\xef\xbb\xbf";
+	char *s = line + (!p->line && !strncmp(line, bom, 3) ? 3 : 0);
 	const char *cr;
 
+	s += strspn(s, " \t\r\n");
 	p->line++;
 	p->text = line;
 	if (strlen(line) != len)
@@ -239,7 +240,7 @@ static int parse_lines(struct om_parser *p, FILE *f)
 	om_secret_lock(buf, sizeof(buf));
 	setvbuf(f, buf, _IOFBF, sizeof(buf));
 	while (line && !rc && (len = getline(&line, &size, f)) >= 0)
-		rc = told(p, parse_line(p, line, (size_t)len));
+		rc = om_parser_told(p, parse_line(p, line, (size_t)len));
 	if (!rc && (!line || ferror(f)))
 		rc = om_err_sys(p->err, line ? errno : ENOMEM, "%s", p->name);
 	if (line)
@@ -259,9 +260,9 @@ static int parse_file(struct om_parser *p, FILE *f)
 		     (st.st_mode & S_IRWXO);
 	rc = parse_lines(p, f);
 	if (!rc)
-		rc = told(p, om_parser_end_section(p));
+		rc = om_parser_told(p, om_parser_end_section(p));
 	if (!rc)
-		rc = told(p, om_parser_end(p));
+		rc = om_parser_end(p);
 	if (!rc && p->mistakes)
 		rc = om_err(p->err, OM_USAGE, "%s: %u mistake%s", p->name,
 			    p->mistakes, p->mistakes == 1 ? "" : "s");
@@ -300,11 +301,12 @@ int om_config_read(const char *path, enum om_config_flags flags,
 	return read_config(path, &p);
 }
 
-int om_config_check(const char *path, struct om_err *err)
+int om_config_check(const char *path, bool agent, struct om_err *err)
 {
 	struct om_config conf;
 	struct om_parser p = {
-		.flags = OM_CONFIG_SECRETS | OM_CONFIG_NO_NAMES,
+		.flags = OM_CONFIG_SECRETS | OM_CONFIG_NO_NAMES | OM_CONFIG_UP |
+			 (agent ? OM_CONFIG_AGENT : 0),
 		.all = true,
 		.conf = &conf,
 		.err = err,

@@ -47,6 +47,8 @@ struct om_config {
 enum om_config_flags {
 	OM_CONFIG_SECRETS = 1,	/* keep secrets, and read their files */
 	OM_CONFIG_NO_NAMES = 2,	/* do not look up host names */
+	OM_CONFIG_AGENT = 4,	/* a private key is needed */
+	OM_CONFIG_UP = 8,	/* for a tunnel of this machine */
 };
 
 /*
@@ -55,8 +57,8 @@ enum om_config_flags {
  */
 int om_config_read(const char *path, enum om_config_flags flags,
 		   struct om_config *conf, struct om_err *err);
-/* Report all mistakes in a file on standard error. */
-int om_config_check(const char *path, struct om_err *err);
+/* Report all mistakes in a file for "up" on standard error. @agent: with an agent */
+int om_config_check(const char *path, bool agent, struct om_err *err);
 /*
  * Return true if a file has a default route, and does not set its table. @addr_len: length of
  * the addresses, or 0 for any

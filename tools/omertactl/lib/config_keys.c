@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/rtnetlink.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +58,7 @@ static int add_prefix(struct om_parser *p, const struct om_field *f,
 	*(struct om_prefix *)om_list_add(&peer->allowed_ips, sizeof(prefix)) =
 		prefix;
 	place = om_list_add(&p->places, sizeof(*place));
-	place->line = p->line;
-	place->col = (unsigned int)(item - p->text) + 1;
+	*place = (struct om_place){ p->line, (unsigned int)(item - p->text) + 1 };
 	peer->has |= OM_BIT(OMERTA_A_PEER_ALLOWED_IPS);
 	return OM_OK;
 }
@@ -142,6 +141,12 @@ struct key {
 	int (*set)(struct om_parser *p, const struct key *k, const char *value);
 };
 
+/* A mistake in a key is reported once, not as a missing key, too. */
+static void see_secret(struct om_parser *p, const struct key *k)
+{
+	p->private_key_seen |= k->section == &om_device_object;
+}
+
 static uint8_t **secret_of(struct om_parser *p, const struct key *k)
 {
 	return k->section == &om_peer_object ? &peer_conf(p)->psk :
@@ -168,6 +173,7 @@ static int set_secret(struct om_parser *p, const struct key *k, const char *valu
 {
 	uint8_t *secret;
 
+	see_secret(p, k);
 	if (p->exposed)
 		return om_parser_fail(p, value, "%s: others may access this file: chmod o-rwx %s",
 				      k->name, OM_QUOTE_FILE(p->name));
@@ -185,6 +191,7 @@ static int set_secret_file(struct om_parser *p, const struct key *k,
 	char path[PATH_MAX];
 	uint8_t *secret;
 
+	see_secret(p, k);
 	if (!*value)
 		return om_parser_fail(p, value, "%s: a file's name is missing",
 				      k->name);
@@ -200,6 +207,32 @@ static int set_secret_file(struct om_parser *p, const struct key *k,
 			   om_secret_read_safe(secret, path, p->err), value);
 }
 
+/* Check that the device can have an address, and has it only once. */
+static int check_address(struct om_parser *p, const struct om_prefix *address)
+{
+	const struct om_list *list = &p->conf->host.addresses;
+	bool v4 = address->addr.len == 4;
+	char text[OM_PREFIX_LEN];
+	struct in6_addr v6;
+
+	memcpy(&v6, address->addr.b, sizeof(v6));
+	om_prefix_format(text, sizeof(text), address);
+	for (size_t i = 0; i < list->n; i++) {
+		const struct om_prefix *other = OM_AT(list, struct om_prefix, i);
+
+		/* Linux has an IPv4 address twice if the lengths differ. */
+		if (other->addr.len == address->addr.len &&
+		    !memcmp(other->addr.b, address->addr.b, other->addr.len) &&
+		    (!v4 || other->len == address->len))
+			return om_err(p->err, OM_USAGE, "\"%s\": given twice", text);
+	}
+	if (v4 ? !address->addr.b[0] || address->addr.b[0] >= 224 :
+		 IN6_IS_ADDR_UNSPECIFIED(&v6) || IN6_IS_ADDR_LOOPBACK(&v6) ||
+		 IN6_IS_ADDR_MULTICAST(&v6))
+		return om_err(p->err, OM_USAGE, "\"%s\": not an address of a host", text);
+	return OM_OK;
+}
+
 static int set_addresses(struct om_parser *p, const struct key *k,
 			 const char *value)
 {
@@ -208,7 +241,8 @@ static int set_addresses(struct om_parser *p, const struct key *k,
 	size_t len;
 
 	while (om_list_item(&value, ",", &item, &len)) {
-		if (om_address_parse(item, len, &address, p->err))
+		if (om_address_parse(item, len, &address, p->err) ||
+		    check_address(p, &address))
 			return om_parser_blame(p, item, k->name, OM_USAGE);
 		*(struct om_prefix *)om_list_add(&p->conf->host.addresses,
 						 sizeof(address)) = address;
@@ -216,9 +250,16 @@ static int set_addresses(struct om_parser *p, const struct key *k,
 	return OM_OK;
 }
 
+static struct om_place place_of(const struct om_parser *p, const char *at)
+{
+	return (struct om_place){ p->line, (unsigned int)(at - p->text) + 1 };
+}
+
 static int set_mtu(struct om_parser *p, const struct key *k, const char *value)
 {
 	uint64_t v;
+
+	p->mtu = place_of(p, value);
 
 	if (om_uint_parse(value, &v) || v < 68 || v > 65535)
 		return om_parser_fail(p, value, "%s: %s: must be a number 68..65535",
@@ -315,101 +356,14 @@ int om_parser_set(struct om_parser *p, const char *key, char *value)
 		    !strcasecmp(keys[i].name, key))
 			return set_key(p, i, value);
 	f = find_field(p->section, key);
-	if (f && p->section == &om_device_object &&
-	    f->attr == OMERTA_A_DEVICE_FWMARK)
-		p->mark_line = p->line;
+	if (f && p->section == &om_device_object && f->attr == OMERTA_A_DEVICE_FWMARK)
+		p->mark = place_of(p, value);
+	if (f && p->section == &om_device_object && f->attr == OMERTA_A_DEVICE_CPUS)
+		p->cpus = place_of(p, value);
 	if (f)
 		return set_field(p, f, value);
 	return om_parser_fail(p, key, "%s: no such key in [%s]",
 			      om_parser_quote(OM_QUOTE_BUF, key, strlen(key)),
 			      p->section == &om_peer_object ? "Peer" :
 							      "Interface");
-}
-
-/*
- * Checks at the end of a section and of the file
- */
-
-int om_parser_end_section(struct om_parser *p)
-{
-	const struct om_peer *peer;
-
-	if (p->lost || p->section != &om_peer_object)
-		return OM_OK;
-	peer = om_parser_peer(p);
-	if (peer->id || !om_key_is_zero(peer->public_key))
-		return OM_OK;
-	om_err(p->err, OM_USAGE, "[Peer]: PublicKey is missing (or Id, for keys that are installed by hand)");
-	om_parser_put_place(p, peer_conf(p)->line, 1);
-	return OM_USAGE;
-}
-
-static int check_prefixes(struct om_parser *p)
-{
-	const struct om_place *place;
-	const struct om_prefix *twice;
-	char buf[OM_PREFIX_LEN];
-	size_t nth;
-
-	twice = om_prefixes_duplicate(&p->conf->peers, &nth);
-	if (!twice)
-		return OM_OK;
-	place = OM_AT(&p->places, struct om_place, nth);
-	om_prefix_format(buf, sizeof(buf), twice);
-	om_err(p->err, OM_USAGE,
-	       "AllowedIPs: \"%s\": is in the file twice", buf);
-	om_parser_put_place(p, place->line, place->col);
-	return OM_USAGE;
-}
-
-/* Refuse a peer with our own public key, which would shake hands with itself. */
-static int check_own_key(struct om_parser *p)
-{
-	const uint8_t *private = p->conf->host.private_key;
-	uint8_t public[OMERTA_KEY_LEN];
-
-	if (!private || !om_key_public(public, private))
-		return OM_OK;
-	for (size_t i = 0; i < p->conf->peers.n; i++) {
-		const struct om_peer *peer =
-			OM_AT(&p->conf->peers, struct om_peer, i);
-		const struct om_peer_conf *c =
-			OM_AT(&p->conf->peer_conf, struct om_peer_conf, i);
-
-		if (!om_key_equal(peer->public_key, public))
-			continue;
-		om_err(p->err, OM_USAGE, "[Peer]: PublicKey is this host's own");
-		om_parser_put_place(p, c->line, 1);
-		return OM_USAGE;
-	}
-	return OM_OK;
-}
-
-/*
- * The default route is in the table with the mark's number, which must not be one of the
- * kernel's tables. A mark is needed, or the device's own packets would be routed into it.
- */
-static int check_mark(struct om_parser *p)
-{
-	const struct om_config *conf = p->conf;
-	uint32_t mark = conf->dev.fwmark;
-
-	if (!(p->flags & OM_CONFIG_SECRETS) || !om_config_has_default(conf, 0) ||
-	    !(conf->dev.has & OM_BIT(OMERTA_A_DEVICE_FWMARK)) ||
-	    (mark && (mark < RT_TABLE_DEFAULT || mark > RT_TABLE_LOCAL)))
-		return OM_OK;
-	om_err(p->err, OM_USAGE,
-	       "FwMark: %" PRIu32 " cannot be the table of the default route in AllowedIPs: leave it out, or set Table",
-	       mark);
-	om_parser_put_place(p, p->mark_line, 1);
-	return OM_USAGE;
-}
-
-int om_parser_end(struct om_parser *p)
-{
-	int rc = check_prefixes(p);
-
-	if (!rc)
-		rc = check_mark(p);
-	return rc ? rc : check_own_key(p);
 }

@@ -23,8 +23,11 @@ struct om_parser {
 	bool lost;			/* the section is invalid */
 	bool all;			/* report all mistakes, not only the first */
 	unsigned int mistakes;
-	bool interface_seen;
-	unsigned int mark_line;		/* line of FwMark */
+	unsigned int interface_line;	/* line of [Interface], or 0 */
+	bool private_key_seen;
+	struct om_place mark;		/* of the value of FwMark, */
+	struct om_place mtu;		/* of MTU, */
+	struct om_place cpus;		/* and of Cpus */
 	uint32_t keys_seen;		/* keys of config_keys.c in this section */
 	struct om_config *conf;
 	struct om_list places;		/* struct om_place of each prefix, over all peers */
@@ -37,6 +40,8 @@ int om_parser_fail(struct om_parser *p, const char *at, const char *fmt, ...)
 	OM_PRINTF(3, 4);
 /* Put the position of @at and the name @key in front of an error. */
 int om_parser_blame(struct om_parser *p, const char *at, const char *key, int rc);
+/* Report a mistake and go on, if all are to be reported. Returns @rc otherwise. */
+int om_parser_told(struct om_parser *p, int rc);
 void om_parser_put_place(struct om_parser *p, unsigned int line, unsigned int col);
 
 struct om_peer *om_parser_peer(const struct om_parser *p);

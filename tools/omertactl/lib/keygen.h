@@ -47,6 +47,9 @@ int om_secret_read_safe(uint8_t *key, const char *path, struct om_err *err);
 /* Derive the public key of a private one; false if that is impossible. */
 bool om_key_public(uint8_t *public, const uint8_t *private);
 
+/* True for a public key of low order (RFC 7748, section 6.1): all shared secrets are zero. */
+bool om_key_is_weak(const uint8_t *public);
+
 int om_keygen_private(struct om_err *err);
 int om_keygen_public(struct om_err *err);
 int om_keygen_psk(struct om_err *err);

@@ -2,6 +2,7 @@
 #include "lib/value.h"
 
 #include "lib/addr.h"
+#include "lib/cpus.h"
 #include "lib/keygen.h"
 #include "lib/quote.h"
 
@@ -121,25 +122,6 @@ static int check_name(const char *text, struct om_err *err)
 	return OM_OK;
 }
 
-/* Check a CPU list: "all", or numbers and ranges like 0-3,8,16-31:2/4. */
-static int check_cpus(const char *text, struct om_err *err)
-{
-	if (!strcmp(text, "all"))
-		return OM_OK;
-	do {
-		size_t n = strspn(text, "0123456789");
-
-		if (!n)
-			break;
-		text += n;
-		if (*text && !strchr("-,:/", *text))
-			break;
-		if (!*text)
-			return OM_OK;
-	} while (*++text);
-	return om_err(err, OM_USAGE, "must be \"all\" or a list such as 0-3,8");
-}
-
 static int parse_str(const struct om_field *f, const char *text, void *data,
 		     struct om_err *err)
 {
@@ -151,7 +133,7 @@ static int parse_str(const struct om_field *f, const char *text, void *data,
 	if (f->format == OM_IFNAME)
 		rc = om_ifname_check(text, err);
 	else if (f->format == OM_CPUS)
-		rc = check_cpus(text, err);
+		rc = om_cpus_check(text, err);
 	else
 		rc = check_name(text, err);
 	if (rc)
@@ -172,6 +154,8 @@ static int parse_base64(const struct om_field *f, const char *text, void *data,
 		memset(key, 0, f->size);
 	else
 		rc = om_base64_decode(key, text, err);
+	if (!rc && !om_key_is_zero(key) && om_key_is_weak(key))
+		rc = om_err(err, OM_USAGE, "no private key has this public key");
 	if (!rc)
 		om_field_set(f, data);
 	return rc;

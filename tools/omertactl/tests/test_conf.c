@@ -81,6 +81,30 @@ static const struct {
 	{ "[Interface]\nPrivateKeyFile =\n", ":2:17: PrivateKeyFile: a file's name is missing" },
 	{ "[Interface]\nAddress = 10.0.0.1/24, 10.0.0.300\n", ":2:24: Address: \"10.0.0.300\": not an IPv4" },
 	{ "[Interface]\nMTU = 67\n", ":2:7: MTU: \"67\": must be a number 68..65535" },
+	{ "[Interface]\nMTU = 65000\n", ":2:7: MTU: 65000: with ChunkSize 512 it is at most 63491" },
+	{ "[Interface]\nMTU = 65490\nChunkSize = 4096\n", ":2:7: MTU: 65490: with ChunkSize 4096 it is at most 65235" },
+	{ "[Interface]\nMTU = 1279\nAddress = fd09::1/64\n", ":2:7: MTU: 1279: IPv6 in Address or AllowedIPs needs at least 1280" },
+	{ "[Interface]\nMTU = 1279\n[Peer]\nId = 1\nAllowedIPs = ::/0\n", ":2:7: MTU: 1279: IPv6 in" },
+	{ "[Interface]\nAddress = 10.9.0.1/24\nAddress = fd09::1, 10.9.0.1/24\n", ":3:20: Address: \"10.9.0.1/24\": given twice" },
+	{ "[Interface]\nAddress = fd09::1/64, fd09::1/128\n", ":2:23: Address: \"fd09::1/128\": given twice" },
+	{ "[Interface]\nAddress = 0.0.0.0/0\n", ":2:11: Address: \"0.0.0.0/0\": not an address of a host" },
+	{ "[Interface]\nAddress = 239.0.0.1\n", ":2:11: Address: \"239.0.0.1/32\": not an" },
+	{ "[Interface]\nAddress = ff02::1\n", ":2:11: Address: \"ff02::1/128\": not an" },
+	{ "[Interface]\nAddress = ::1\n", ":2:11: Address: \"::1/128\": not an" },
+	{ "[Interface]\nCpus = 3-1\n", ":2:8: Cpus: \"3-1\": a range ends before it begins" },
+	{ "[Interface]\nCpus = 0-99999\n", ":2:8: Cpus: \"0-99999\": CPUs have numbers below 8192" },
+	{ "[Interface]\nCpus = 0-8192\n", ":2:8: Cpus: \"0-8192\": CPUs have numbers below 8192" },
+	{ "[Interface]\nCpus = 0-7:5/4\n", ":2:8: Cpus: \"0-7:5/4\": a range ends" },
+	{ "[Interface]\nCpus = 0-7:/4\n", ":2:8: Cpus: \"0-7:/4\": must be \"all\" or" },
+	{ "[Interface]\nCpus = 0,\n", ":2:8: Cpus: \"0,\": must be \"all\" or" },
+	{ "[Peer]\nId = 1\nEndpoint = [::ffff:1.2.3.4]:1\n", ":3:12: Endpoint: \"[::ffff:1.2.3.4]:1\": an IPv4 address inside" },
+	{ "[Peer]\nId = 1\nEndpoint = 0.1.2.3:1\n", ": not the address of one host" },
+	{ "[Peer]\nId = 1\nEndpoint = 224.0.0.1:1\n", ": not the address of one host" },
+	{ "[Peer]\nId = 1\nEndpoint = 255.255.255.255:1\n", ": not the address of one host" },
+	{ "[Peer]\nId = 1\nEndpoint = [::]:1\n", ": not the address of one host" },
+	{ "[Peer]\nId = 1\nEndpoint = [ff02::1%lo]:1\n", ": not the address of one host" },
+	{ "[Peer]\nId = 1\nEndpoint = [fe80::1]:1\n", ": a link-local address needs its link" },
+	{ "[Peer]\nPublicKey = AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n", ":2:13: PublicKey: (not shown): no private key has this" },
 	{ "[Interface]\nTable = main\n", ":2:9: Table: \"main\": must be auto, off or a table's number" },
 	{ "[Peer]\nPublicKey = " PUB "\n[Peer]\nPublicKey = " PUB "\n", ":4:13: PublicKey: another peer has this key" },
 	{ "[Peer]\nId = 1\nPostQuantum = yes\n", ":3:15: PostQuantum: \"yes\": must be off, on or required" },
@@ -422,8 +446,9 @@ static void check_all(void)
 	static const char *const messages[] = {
 		":2:14: ListenPort: ", ":3:7: MTU: ", ":4:1: \"[Per]\": ",
 		":6:1: [Peer]: PublicKey is missing", ":10:6: Id: given twice",
+		":1:1: [Interface]: PrivateKeyFile or PrivateKey is missing",
 		":13:14: AllowedIPs: \"10.0.0.0/8\": is in the file twice",
-		": 6 mistakes\n",
+		": 7 mistakes\n",
 	};
 	struct unit_run run;
 	char words[400];
@@ -438,11 +463,39 @@ static void check_all(void)
 	unit_ok(run.rc == 1 && all && !fake.requests && !fake.reads,
 		"conf: check says all that is wrong", "%s", run.err);
 	unit_run_free(&run);
+	strcat(words, " no-agent");
 	unit_file("conf", full, strlen(full), 0600);
 	run = unit_main(words, NULL);
 	unit_ok(!run.rc && !run.err[0], "conf: check has nothing to say", "%s",
 		run.err);
 	unit_run_free(&run);
+}
+
+/* What only "up" refuses; and a mark at the begin of a file is no mistake. */
+static void check_for_up(void)
+{
+	static const struct {
+		const char *file, *text, *message;
+	} rows[] = {
+		{ "conf", "[Interface]\nCpus = 8191\n", ":2:8: Cpus: \"8191\": this machine has the CPUs 0-" },
+		{ "a#b.conf", "[Interface]\n", "a device name has letters, digits" },
+		{ "-x.conf", "[Interface]\n", "a device name does not begin with -" },
+		{ "ok.conf", "\xef\xbb\xbf[Interface]\nMTU = 1280\nAddress = fd09::1\n", "" },
+		{ "ok.conf", "[Interface]\nAddress = 10.9.0.1/24, 10.9.0.1/32\n", "" },
+		{ "ok.conf", "[Interface]\nTable = off\nMTU = 68\n[Peer]\nId = 1\nAllowedIPs = ::/0\n", "" },
+	};
+	struct unit_run run;
+	char words[400];
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(rows); i++) {
+		unit_file(rows[i].file, rows[i].text, strlen(rows[i].text), 0600);
+		snprintf(words, sizeof(words), "check %s no-agent", unit_path(rows[i].file));
+		run = unit_main(words, NULL);
+		unit_ok(*rows[i].message ? run.rc == 1 && CONTAINS(run.err, rows[i].message) :
+					   !run.rc && !*run.err,
+			"conf: check says what \"up\" would", "%s: %s", rows[i].text, run.err);
+		unit_run_free(&run);
+	}
 }
 
 /* A file with a key of its own, or one of another file */
@@ -586,7 +639,7 @@ static double cost(uint32_t n, unsigned int *maps)
 	if (!f)
 		abort();
 	for (uint32_t i = 1; i <= n; i++) {
-		memcpy(key, &i, sizeof(i));
+		memcpy(key + 4, &i, sizeof(i));
 		om_base64_encode(base64, key);
 		fprintf(f, "[Peer]\nPublicKey = %s\nPresharedKey = %s\nAllowedIPs = 10.%u.%u.%u\n",
 			base64, base64, i >> 16, i >> 8 & 0xff, i & 0xff);
@@ -641,6 +694,7 @@ void test_conf(void)
 {
 	post_quantum();
 	check_all();
+	check_for_up();
 	secrets();
 	garbage();
 	bad_files();
