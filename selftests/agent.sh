@@ -30,6 +30,29 @@ test_first_packet() {
 	pings a 10.9.0.2
 }
 
+# A packet that was there before the agents, of which the kernel has told nobody: the event is
+# repeated for the first agent, and no other packet asks.
+test_packet_before_agent() {
+	local packet
+
+	pair
+	agent b
+	bg a omertactl -j monitor >"$DIR/events"
+	await listens
+	bg a ping -c 1 -W "$WAIT" 10.9.0.2
+	packet=$!
+	await grep key-needed "$DIR/events"
+	agent a
+	wait "$packet"
+}
+
+# listens: succeeds if a's monitor has joined; creates and deletes a device
+listens() {
+	on a omertactl link add omr9
+	on a omertactl link del omr9
+	grep device-gone "$DIR/events"
+}
+
 # No packet in flight is lost: b receives all that a sends.
 test_rekeys() {
 	local client i
@@ -764,7 +787,8 @@ test_device_gone() {
 }
 
 TESTS=(
-	test_first_packet test_rekeys test_bad_link test_both_begin test_restart
+	test_first_packet test_packet_before_agent test_rekeys test_bad_link test_both_begin
+	test_restart
 	test_clock_steps test_two_clocks test_forget_time test_moves test_nat test_lost_tries test_named_endpoint
 	test_preshared_key test_new_identity
 	test_wrong_preshared_key test_post_quantum test_unknown_peer test_replaced_peer

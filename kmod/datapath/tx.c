@@ -536,6 +536,25 @@ bool omerta_tx_keepalive(struct omerta_peer *peer)
 }
 
 /**
+ * omerta_tx_ask_again() - ask for a key again, if packets wait for one
+ * @peer: the peer
+ *
+ * For a listener that was not there when the first of them came.
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_tx_ask_again(struct omerta_peer *peer)
+{
+	bool ask;
+
+	spin_lock_bh(&peer->tx_lock);
+	ask = peer->key_wanted;
+	spin_unlock_bh(&peer->tx_lock);
+	if (ask)
+		omerta_key_needed(&peer->ring);
+}
+
+/**
  * omerta_tx_purge_waiting() - drop the packets that wait for a key or a route
  * @peer: the peer
  * @reason: why

@@ -5,6 +5,7 @@
 #include "datapath/admission.h"
 #include "compat/compat.h"
 #include "datapath/control.h"
+#include "datapath/tx.h"
 #include "netlink/request.h"
 #include "datapath/udp.h"
 #include "wire/record.h"
@@ -31,6 +32,8 @@ int omerta_nl_control_bind_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *key = info->attrs[OMERTA_A_CONTROL_PUBLIC_KEY];
 	struct omerta_tunnel *tun = info->user_ptr[0];
+	struct omerta_peer *peer;
+	unsigned long id;
 	int err;
 
 	err = omerta_nl_outer_capable(skb, info, tun) ?:
@@ -40,6 +43,9 @@ int omerta_nl_control_bind_doit(struct sk_buff *skb, struct genl_info *info)
 				  info->extack);
 	if (!err && key)
 		take_identity(tun, nla_data(key));
+	if (!err)
+		xa_for_each(&tun->peers.by_id, id, peer)
+			omerta_tx_ask_again(peer);
 	return err;
 }
 

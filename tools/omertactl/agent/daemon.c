@@ -561,18 +561,22 @@ static int enter_sandbox(struct om_daemon *d, struct om_err *err)
 	return om_sandbox_enter(*dir, err);
 }
 
+/*
+ * Subscribe first: the kernel repeats to a new agent which keys are needed, and after the dump
+ * of peers no event may be missed.
+ */
 static int open_sockets(struct om_daemon *d, struct om_err *err)
 {
-	d->control = om_nl_control_open(d->ifname, d->agent->host.pair.public, err);
-	if (!d->control) {
-		/* Older modules lack the request, or its public key. */
-		if (err->sys == EOPNOTSUPP || err->sys == EINVAL)
-			om_err_append(err, " (the omerta module is older than this omertactl)");
-		return OM_SYSTEM;
-	}
-	/* Subscribe before the dump, so that no event is missed. */
 	d->events = om_nl_events_open(err);
-	return d->events ? OM_OK : OM_SYSTEM;
+	if (!d->events)
+		return OM_SYSTEM;
+	d->control = om_nl_control_open(d->ifname, d->agent->host.pair.public, err);
+	if (d->control)
+		return OM_OK;
+	/* Older modules lack the request, or its public key. */
+	if (err->sys == EOPNOTSUPP || err->sys == EINVAL)
+		om_err_append(err, " (the omerta module is older than this omertactl)");
+	return OM_SYSTEM;
 }
 
 static int set_up(struct om_daemon *d, struct om_err *err)
