@@ -128,14 +128,17 @@ test_reload() {
 	(umask 077 && omertactl genkey >"$DIR/c.key")
 	omertactl pubkey <"$DIR/c.key" >"$DIR/c.pub"
 	config_peer a c 'PersistentKeepalive = 25'
+	sed -i 's|^Address.*|&, 10.8.0.1/24|' "$DIR/a.conf"
 	file a
 	tell reload "$UNIT"
 	await is 25 keepalive c
+	on a ip -j addr show omr0 | jq -e '.[0].addr_info | map(.local) | contains(["10.8.0.1"])'
+	on a ip route get 10.9.0.3 | grep 'dev omr0'
 	# Mistakes change nothing.
 	echo 'Colour = red' >>"$DIR/a.conf"
 	sed -i 's/PersistentKeepalive = 25/PersistentKeepalive = 26/' "$DIR/a.conf"
 	file a
-	tell reload "$UNIT"
+	refused tell reload "$UNIT"
 	await complaint '"Colour"'
 	is 25 keepalive c
 	is "$process" unit "$UNIT" MainPID

@@ -10,16 +10,32 @@ cd "$(dirname "$0")" || exit 1
 # shellcheck source=lib_agent.sh
 . ./lib_agent.sh
 
-# up NS [WORD...]: from $DIR/omr0.NS/omr0.conf
+# file_command COMMAND NS [WORD...]: of omr0's file
+file_command() {
+	host_files "$2"
+	on "$2" env "STATE_DIRECTORY=$DIR/$2.state" "RUNTIME_DIRECTORY=$DIR/$2.run" \
+		omertactl "$1" "$DIR/$2.etc/omr0.conf" "${@:3}"
+}
+
 up() {
-	host_files "$1"
-	on "$1" env "STATE_DIRECTORY=$DIR/$1.state" "RUNTIME_DIRECTORY=$DIR/$1.run" \
-		omertactl up "$DIR/$1.etc/omr0.conf" "${@:2}"
+	file_command up "$@"
 }
 
 down() {
-	on "$1" env "STATE_DIRECTORY=$DIR/$1.state" "RUNTIME_DIRECTORY=$DIR/$1.run" \
-		omertactl down "$DIR/$1.etc/omr0.conf"
+	file_command down "$@"
+}
+
+reload() {
+	file_command reload "$@"
+}
+
+# notes TEXT COMMAND...: it succeeds, and says TEXT.
+notes() {
+	local out
+
+	out=$("${@:2}" 2>&1) || { echo "$out"; return 1; }
+	echo "$out"
+	[[ $out == *"$1"* ]]
 }
 
 host_files() {
@@ -31,8 +47,9 @@ host_files() {
 # state NS: all that "up" changes
 state() {
 	on "$1" ip -br link show | awk '{ print $1 }'
-	on "$1" ip rule
-	on "$1" ip -6 rule
+	# Their order, whatever the numbers
+	on "$1" ip rule | sed 's/^[0-9]*://'
+	on "$1" ip -6 rule | sed 's/^[0-9]*://'
 	on "$1" ip -4 route show table all
 	# Others come by themselves.
 	on "$1" ip -6 route show table all | grep -vE 'fe80|ff00'
@@ -58,14 +75,16 @@ test_up_down() {
 	pings a fd09::2
 	on a ip -j link show omr0 | jq -e '.[0].mtu == 1300'
 	agree_on_key
-	says 'exists' up a
+	notes 'omr0 is up already' up a
 	pings a 10.9.0.2
 	# However the agent ends
 	kill -KILL "$(cat "$DIR/a.run/omr0.pid")"
 	down a
 	down b
 	is "$before" state a
-	says 'no such device' down a
+	notes 'omr0 is down already' down a
+	rm "$DIR/a.conf" "$DIR/a.etc/omr0.conf"
+	says 'no such device' on a omertactl down "$DIR/a.etc/omr0.conf"
 }
 
 # Everything but the tunnel's own packets goes in, both families, and back out.
@@ -87,7 +106,7 @@ test_default_route() {
 	# Another that wants to be the default gets nowhere, and leaves this one alone.
 	with=$(state a)
 	sed 's/^ListenPort.*/ListenPort = 0/; /^Address/d' "$DIR/a.etc/omr0.conf" >"$DIR/a.etc/omr1.conf"
-	says 'route 10.9.0.2/32: File exists' on a omertactl up "$DIR/a.etc/omr1.conf" no-agent
+	says 'route 10.9.0.2/32: File exists: it leads into omr0' on a omertactl up "$DIR/a.etc/omr1.conf" no-agent
 	is "$with" state a
 	# So does one with the same mark.
 	printf '%s\n' '[Interface]' 'FwMark = 51900' >"$DIR/a.etc/omr1.conf"
@@ -108,8 +127,21 @@ test_default_route() {
 	is "$before" state a
 	up a
 	on a ip link del omr0
-	says 'no such device' down a
+	down a
 	is "$before" state a
+	# What a device has left does not stay with the next one.
+	up a
+	on a ip link del omr0
+	await agent_gone a
+	up a
+	pings a 203.0.113.9
+	down a
+	is "$before" state a
+}
+
+# agent_gone NS
+agent_gone() {
+	! kill -0 "$(cat "$DIR/$1.run/omr0.pid")"
 }
 
 no_default() {
@@ -194,12 +226,145 @@ test_many_routes() {
 	# All of a batch, and more
 	printf 'route add 10.102.%d.0/24 dev lo\n' {7..156} | on a ip -batch -
 	before=$(state a)
-	says 'route 10.102.7.0/24: File exists' up a no-agent
+	says 'route 10.102.7.0/24: File exists: it leads into lo' up a no-agent
 	is "$before" state a
 }
 
-TESTS=(test_up_down test_default_route test_up_fails test_many_routes
-	test_new_module)
+# The file of a hub's client: a network is the kernel's route already.
+test_own_network() {
+	local before
+
+	make_ns a b
+	make_veth a b
+	config a 'Address = 10.9.0.1/24, fd09::1/64'
+	config b 'Address = 10.9.0.2/24, fd09::2/64'
+	config_peer a b "Endpoint = $(endpoint a b)"
+	config_peer b a
+	sed -i 's|^AllowedIPs.*|AllowedIPs = 10.9.0.0/24, fd09::/64|' "$DIR/a.conf"
+	before=$(state a)
+	up a
+	up b
+	pings a 10.9.0.2
+	pings a fd09::2
+	down a
+	is "$before" state a
+}
+
+# What another hand or a crash has left half done is done.
+test_converge() {
+	local done
+
+	two_files 'AllowedIPs = 0.0.0.0/0, ::/0'
+	up a
+	done=$(state a)
+	on a ip addr flush dev omr0
+	on a ip route flush dev omr0
+	on a ip rule del not fwmark 51900 table 51900
+	on a ip addr add 10.77.0.1/24 dev omr0
+	on a ip link set omr0 down mtu 1280
+	up a
+	is "$done" state a
+	on a ip -j link show omr0 | jq -e '.[0].mtu == 1300'
+	is 1 eval "on a ip -j addr show omr0 | jq '[.[0].addr_info[] | select(.family == \"inet\")] | length'"
+	# An agent that died is started again.
+	kill -KILL "$(cat "$DIR/a.run/omr0.pid")"
+	await agent_gone a
+	up a
+	up b
+	pings a fd09::2
+	agree_on_key
+	on a omertactl -j up "$DIR/a.etc/omr0.conf" no-agent | jq -e '.[0].changed == false'
+}
+
+# Addresses, routes, rules and MTU follow the file, and the agent reads it.
+test_reload() {
+	two_files
+	up a
+	up b
+	pings a 10.9.0.2
+	sed -i -e 's|^Address.*|Address = 10.9.0.1/24, 10.8.0.1/24|' -e 's|^MTU.*|MTU = 1290|' \
+		-e 's|^AllowedIPs.*|&, 203.0.113.0/24, 0.0.0.0/0\nPersistentKeepalive = 25|' "$DIR/a.conf"
+	reload a >"$DIR/changes"
+	grep -x 'address 10.8.0.1/24 added' "$DIR/changes"
+	grep -x 'address fd09::1/64 removed' "$DIR/changes"
+	grep -x 'MTU 1290 instead of 1300' "$DIR/changes"
+	grep -x 'route 203.0.113.0/24 added' "$DIR/changes"
+	grep -x 'route 0.0.0.0/0 added' "$DIR/changes"
+	grep -x 'rule of table 51900 added' "$DIR/changes"
+	on a ip route get 203.0.113.9 | grep 'dev omr0'
+	on a ip route get 198.51.100.1 | grep 'dev omr0'
+	on a ip -j link show omr0 | jq -e '.[0].mtu == 1290'
+	on a omertactl -j peer show omr0 | jq -e '.[0].keepalive == 25'
+	pings a 10.9.0.2
+	notes 'omr0 is as its file says already' reload a
+	# Without the default route its rules go, too.
+	sed -i 's|, 0.0.0.0/0||' "$DIR/a.conf"
+	reload a >"$DIR/changes"
+	grep -x 'rule of table 51900 removed' "$DIR/changes"
+	refused eval "on a ip rule | grep 51900"
+	pings a 10.9.0.2
+	# Mistakes change nothing, nor does what is in the way.
+	echo 'Colour = red' >>"$DIR/a.conf"
+	says '"Colour"' reload a
+	sed -i -e '/^Colour/d' -e 's|^AllowedIPs.*|&, 10.55.0.0/16|' -e '/^Address/d' "$DIR/a.conf"
+	on a ip route add 10.55.0.0/16 dev to_b
+	says 'route 10.55.0.0/16: File exists: it leads into to_b' reload a
+	on a ip -j addr show omr0 | jq -e '.[0].addr_info | map(.local) | contains(["10.8.0.1"])'
+	pings a 10.9.0.2
+	down a
+	says '(omertactl up ' reload a
+}
+
+# An agent that does not react is killed.
+test_stuck_agent() {
+	local agent before
+
+	two_files
+	before=$(state a)
+	up a
+	agent=$(cat "$DIR/a.run/omr0.pid")
+	kill -STOP "$agent"
+	notes "process $agent, did not exit within 5 s" down a
+	refused kill -0 "$agent"
+	is "$before" state a
+}
+
+# A container: /proc/sys cannot be written, /tmp neither, and no descriptor is open.
+test_container() {
+	local before
+
+	two_files 'AllowedIPs = 0.0.0.0/0'
+	before=$(state a)
+	on a sysctl -w net.ipv4.conf.all.src_valid_mark=0
+	host_files a
+	cat >"$DIR/contained" <<-'END'
+		set -e
+		mount -o bind /proc/sys /proc/sys
+		mount -o remount,ro,bind /proc/sys
+		mkdir -p /run/here
+		mount --bind "$DIR" /run/here
+		mount -t tmpfs none /tmp
+		mkdir -p "$DIR"
+		mount --move /run/here "$DIR"
+		mount -o remount,ro /tmp
+		exec "$@" 0<&- 1>&- 2>&-
+	END
+	contained() {
+		on a env "DIR=$DIR" "STATE_DIRECTORY=$DIR/a.state" "RUNTIME_DIRECTORY=$DIR/a.run" \
+			unshare -m bash "$DIR/contained" omertactl "$1" "$DIR/a.etc/omr0.conf"
+	}
+	is 2 eval 'contained up; echo $?'
+	is "$before" state a
+	on a sysctl -w net.ipv4.conf.all.src_valid_mark=1
+	contained up
+	up b
+	pings a 10.9.0.2
+	contained down
+	is "$before" state a
+}
+
+TESTS=(test_up_down test_default_route test_up_fails test_many_routes test_own_network
+	test_converge test_reload test_stuck_agent test_container test_new_module)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

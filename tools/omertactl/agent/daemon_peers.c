@@ -518,7 +518,7 @@ static int sync_kernel(struct om_daemon *d, struct om_config *conf)
 			    "%s: FwMark: routes may depend on the current mark: run down and up to change it",
 			    OM_QUOTE_FILE(d->config));
 	else
-		rc = om_sync_apply(d->nl, d->ifname, conf, &state, false,
+		rc = om_sync_apply(d->nl, d->ifname, conf, &state, false, NULL,
 				   &d->err);
 	om_state_free(&state);
 	return rc;

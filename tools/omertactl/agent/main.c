@@ -29,6 +29,7 @@ int main(int argc, char **argv)
 	struct om_daemon_options options = { 0 };
 	struct om_err err;
 
+	om_open_std();
 	if (argc == 2 && !strcmp(argv[1], "--version")) {
 		puts(om_have_kem ? "omerta-agent " OM_VERSION " (with ML-KEM-768)" :
 				   "omerta-agent " OM_VERSION);

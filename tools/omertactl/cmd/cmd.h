@@ -55,6 +55,7 @@ int om_check(struct om_ctx *ctx, struct om_args *args);
 
 int om_up(struct om_ctx *ctx, struct om_args *args);
 int om_down(struct om_ctx *ctx, struct om_args *args);
+int om_reload(struct om_ctx *ctx, struct om_args *args);
 int om_agent_command(struct om_ctx *ctx, struct om_args *args);
 int om_times_forget_command(struct om_ctx *ctx, struct om_args *args);
 

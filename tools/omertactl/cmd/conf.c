@@ -22,7 +22,7 @@ static int apply(struct om_ctx *ctx, struct om_args *args, bool literal)
 			   &state, &ctx->err);
 	if (!rc) {
 		rc = om_sync_apply(ctx->nl, args->pos[0], &conf, &state,
-				   literal, &ctx->err);
+				   literal, NULL, &ctx->err);
 		om_state_free(&state);
 	}
 	om_config_free(&conf);

@@ -3,5 +3,6 @@
 
 int main(int argc, char **argv)
 {
+	om_open_std();
 	return om_main(argc, argv);
 }

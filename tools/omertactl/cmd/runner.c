@@ -6,16 +6,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define RUN_DIR	"/run/omerta"
 #define AGENT	"omerta-agent"
+/* Time for the agent to exit */
+#define END_MS	5000
 
 static int open_file(const char *ifname, int flags, struct om_err *err)
 {
@@ -114,38 +118,84 @@ static int start(int fd, const char *ifname, const char *config,
 	return om_err(err, OM_SYSTEM, "the agent did not start");
 }
 
-int om_runner_start(const char *ifname, const char *config, struct om_err *err)
+int om_runner_start(const char *ifname, const char *config, bool *running,
+		    struct om_err *err)
 {
-	int fd = open_file(ifname, O_CREAT, err), rc;
+	int fd = open_file(ifname, O_CREAT, err), rc = OM_OK;
 
 	if (fd < 0)
 		return OM_SYSTEM;
-	if (flock(fd, LOCK_EX | LOCK_NB))
-		rc = om_err(err, OM_SYSTEM, "an agent for %s is running", ifname);
-	else if (ftruncate(fd, 0))
+	*running = flock(fd, LOCK_EX | LOCK_NB);
+	if (!*running && ftruncate(fd, 0))
 		rc = om_err_sys(err, errno, "the agent's process id");
-	else
+	else if (!*running)
 		rc = start(fd, ifname, config, err);
 	close(fd);
 	return rc;
 }
 
-int om_runner_stop(const char *ifname, struct om_err *err)
+/* Return a pidfd of the agent, -1 if there is none, or -2 with @err set. */
+static int find_agent(const char *ifname, pid_t *pid, struct om_err *err)
 {
-	int fd = open_file(ifname, 0, err), rc = OM_OK;
+	int fd = open_file(ifname, 0, err), agent = -1;
 	char text[16] = "";
-	long pid;
 
 	if (fd < 0)
-		return err->sys == ENOENT ? OM_OK : OM_SYSTEM;
+		return err->sys == ENOENT ? -1 : -2;
 	if (flock(fd, LOCK_EX | LOCK_NB)) {
-		pid = pread(fd, text, sizeof(text) - 1, 0) > 0 ?
-			      strtol(text, NULL, 10) : 0;
-		/* Its lock ends with the process. */
-		if (pid <= 1 || kill((pid_t)pid, SIGTERM) || flock(fd, LOCK_EX))
-			rc = om_err_sys(err, errno, "cannot stop the agent, process %ld",
-					pid);
+		*pid = pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
+		errno = ESRCH;
+		agent = *pid > 1 ? pidfd_open(*pid, 0) : -1;
+		if (agent < 0) {
+			om_err_sys(err, errno, "the agent's process id in %s.pid", ifname);
+			agent = -2;
+		}
 	}
 	close(fd);
+	return agent;
+}
+
+/* Wait until the process has exited. */
+static bool has_ended(int agent)
+{
+	struct pollfd p = { agent, POLLIN, 0 };
+
+	return poll(&p, 1, END_MS) == 1;
+}
+
+int om_runner_stop(const char *ifname, bool *ran, struct om_err *err)
+{
+	pid_t pid = 0;
+	int agent = find_agent(ifname, &pid, err), rc = OM_OK;
+
+	*ran = agent >= 0;
+	if (agent < 0)
+		return agent == -1 ? OM_OK : OM_SYSTEM;
+	if (pidfd_send_signal(agent, SIGTERM, NULL, 0) && errno != ESRCH) {
+		rc = om_err_sys(err, errno, "cannot stop the agent, process %d", (int)pid);
+	} else if (!has_ended(agent)) {
+		om_warn("the agent, process %d, did not exit within %d s, and is killed",
+			(int)pid, END_MS / 1000);
+		if (pidfd_send_signal(agent, SIGKILL, NULL, 0) || !has_ended(agent))
+			rc = om_err(err, OM_SYSTEM, "the agent, process %d, does not exit",
+				    (int)pid);
+	}
+	close(agent);
+	return rc;
+}
+
+int om_runner_reload(const char *ifname, bool *runs, struct om_err *err)
+{
+	const char *service = getenv("MAINPID");
+	pid_t pid = service ? atoi(service) : 0;
+	int agent = pid > 1 ? pidfd_open(pid, 0) : find_agent(ifname, &pid, err);
+	int rc = OM_OK;
+
+	*runs = agent >= 0;
+	if (agent < 0)
+		return agent == -1 ? OM_OK : OM_SYSTEM;
+	if (pidfd_send_signal(agent, SIGHUP, NULL, 0) && errno != ESRCH)
+		rc = om_err_sys(err, errno, "cannot signal the agent, process %d", (int)pid);
+	close(agent);
 	return rc;
 }

@@ -11,9 +11,18 @@
 /* Become the agent. Returns only on an error. @ready_fd: see om_runner_start(); or -1 */
 int om_runner_exec(const char *ifname, const char *config, int ready_fd,
 		   struct om_err *err);
-/* Start the agent. Returns when it is ready, or could not start. */
-int om_runner_start(const char *ifname, const char *config, struct om_err *err);
-/* Stop the agent. Returns when it has exited, immediately if there is none. */
-int om_runner_stop(const char *ifname, struct om_err *err);
+/*
+ * Start the agent. Returns when it is ready, or could not start; with *running if one runs
+ * already.
+ */
+int om_runner_start(const char *ifname, const char *config, bool *running,
+		    struct om_err *err);
+/*
+ * Stop the agent, and kill it if it does not exit within 5 s. Returns when it has exited;
+ * *ran is false if there was none.
+ */
+int om_runner_stop(const char *ifname, bool *ran, struct om_err *err);
+/* Have the agent read its file again. *runs is false if there is none. */
+int om_runner_reload(const char *ifname, bool *runs, struct om_err *err);
 
 #endif

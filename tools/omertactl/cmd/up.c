@@ -1,143 +1,336 @@
 // SPDX-License-Identifier: GPL-2.0
+/* up, down and reload: each gives the same result from whatever state it finds. */
 #include "cmd/cmd.h"
 
 #include "lib/config.h"
 #include "lib/host.h"
+#include "lib/json.h"
 #include "lib/nl.h"
+#include "cmd/print.h"
 #include "lib/quote.h"
 #include "cmd/runner.h"
-#include "cmd/target.h"
 #include "lib/state.h"
 #include "lib/sync.h"
+#include "cmd/target.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
 
-static int make_device(struct om_ctx *ctx, const char *ifname)
+/* What a command has done */
+struct work {
+	struct om_ctx *ctx;
+	const struct om_target *t;
+	bool made;			/* the device */
+	bool deleted;
+	unsigned int settings;		/* changes of the device and its peers */
+	struct om_list host;		/* struct om_host_change */
+	bool agent_started;
+	bool agent_stopped;
+	bool agent_runs;
+};
+
+static bool has_changed(const struct work *w)
 {
+	return w->made || w->deleted || w->settings || w->host.n || w->agent_started ||
+	       w->agent_stopped;
+}
+
+/*
+ * Reports
+ */
+
+OM_PRINTF(1, 2)
+static void print_change(const char *fmt, ...)
+{
+	char text[OM_HOST_TEXT + 40];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (om_print_is_json())
+		om_json_str(NULL, text);
+	else
+		puts(text);
+}
+
+static void print_changes(const struct work *w)
+{
+	char text[OM_HOST_TEXT];
+
+	if (w->made)
+		print_change("device made");
+	if (w->settings && !w->made)
+		print_change("%u change%s of settings and peers", w->settings,
+			     w->settings == 1 ? "" : "s");
+	for (size_t i = 0; i < w->host.n; i++) {
+		om_host_describe(text, sizeof(text),
+				 OM_AT(&w->host, struct om_host_change, i));
+		print_change("%s", text);
+	}
+	if (w->agent_started)
+		print_change("agent started");
+	if (w->agent_stopped)
+		print_change("agent stopped");
+	if (w->deleted)
+		print_change("device deleted");
+}
+
+/* @list: print the changes. A note tells that there was nothing to do. */
+static int report(const struct work *w, bool list, const char *state)
+{
+	om_print_begin();
+	if (om_print_is_json()) {
+		om_json_open(NULL, '{');
+		om_json_str("ifname", w->t->ifname);
+		om_json_bool("changed", has_changed(w));
+		om_json_open("changes", '[');
+	}
+	if (list || om_print_is_json())
+		print_changes(w);
+	if (om_print_is_json()) {
+		om_json_close();
+		om_json_close();
+	} else if (!has_changed(w)) {
+		fprintf(stderr, "omertactl: %s %s already\n", w->t->ifname, state);
+	}
+	return om_print_end(&w->ctx->err);
+}
+
+/*
+ * up and reload
+ */
+
+static int delete_device(const struct work *w, struct om_err *err)
+{
+	struct om_device dev;
+
+	om_device_ref(&dev, w->t->ifname);
+	return om_nl_do(w->ctx->nl, OMERTA_CMD_DEVICE_DEL, &om_device_object, &dev, err);
+}
+
+/* Make the device, unless there is one. */
+static int make_device(struct work *w)
+{
+	struct om_err *err = &w->ctx->err;
 	struct om_device dev;
 	int rc;
 
-	om_device_ref(&dev, ifname);
-	rc = om_nl_do(ctx->nl, OMERTA_CMD_DEVICE_NEW, &om_device_object, &dev,
-		      &ctx->err);
-	if (rc && ctx->err.sys == EEXIST)
-		om_err_append(&ctx->err, " (omertactl down %s)", ifname);
-	return rc;
+	om_device_ref(&dev, w->t->ifname);
+	rc = om_nl_do(w->ctx->nl, OMERTA_CMD_DEVICE_NEW, &om_device_object, &dev, err);
+	w->made = !rc;
+	if (rc && err->sys == EEXIST)
+		return OM_OK;
+	return rc ? rc : om_host_set_queue(w->t->ifname, err);
 }
 
-static int set_device(struct om_ctx *ctx, const char *ifname,
-		      struct om_config *conf)
+/*
+ * The rules lead packets without the mark into the device: they cannot change together. Without
+ * a default route in the file, the device keeps its mark.
+ */
+static int check_mark(const struct work *w, const struct om_device *dev, struct om_config *conf)
 {
+	if (!w->made && dev->fwmark && (conf->dev.has & OM_BIT(OMERTA_A_DEVICE_FWMARK)) &&
+	    conf->dev.fwmark != dev->fwmark)
+		return om_err(&w->ctx->err, OM_USAGE,
+			      "%s: FwMark: routes may depend on the current mark: run down and up to change it",
+			      OM_QUOTE_FILE(w->t->path));
+	if (!(conf->dev.has & OM_BIT(OMERTA_A_DEVICE_FWMARK)))
+		conf->dev.fwmark = dev->fwmark;
+	return OM_OK;
+}
+
+static int set_device(struct work *w, struct om_config *conf)
+{
+	struct om_err *err = &w->ctx->err;
 	struct om_state state;
-	int rc = om_host_set_queue(ifname, &ctx->err);
+	int rc = om_state_load(w->ctx->nl, w->t->ifname, OM_PEERS | OM_PREFIXES, &state, err);
 
 	if (rc)
 		return rc;
-	rc = om_state_load(ctx->nl, ifname, OM_PEERS | OM_PREFIXES, &state,
-			   &ctx->err);
-	if (rc)
-		return rc;
-	rc = om_sync_apply(ctx->nl, ifname, conf, &state, true, &ctx->err);
+	rc = check_mark(w, &state.dev, conf);
+	if (!rc)
+		rc = om_sync_apply(w->ctx->nl, w->t->ifname, conf, &state, w->made,
+				   &w->settings, err);
 	om_state_free(&state);
 	return rc;
 }
 
-static int delete_device(struct om_ctx *ctx, const char *ifname,
-			 struct om_err *err)
+/* After an error nothing is left of a device that was made, and the host is as before. */
+static void roll_back(struct work *w)
 {
-	struct om_device dev;
+	struct om_err *err = &w->ctx->err, unused;
 
-	om_device_ref(&dev, ifname);
-	return om_nl_do(ctx->nl, OMERTA_CMD_DEVICE_DEL, &om_device_object, &dev,
-			err);
+	if (om_host_undo(w->t->ifname, &w->host, w->made, &unused))
+		om_err_append(err, " (addresses, routes and rules could not be restored: %.200s)",
+			      unused.text);
+	if (w->made && delete_device(w, &unused))
+		om_err_append(err, " (the device could not be removed again: %.200s)",
+			      unused.text);
+	if (!w->made && w->settings)
+		om_err_append(err, " (%u change%s of settings and peers stay%s in effect)",
+			      w->settings, w->settings == 1 ? "" : "s",
+			      w->settings == 1 ? "s" : "");
 }
 
-/* Create and configure a device; after an error nothing is left. */
-static int bring_up(struct om_ctx *ctx, const struct om_target *t, bool agent,
-		    struct om_config *conf)
+/* Make the device and the host's part what the file says. */
+static int apply(struct work *w, struct om_config *conf)
 {
-	struct om_host_rules rules = { 0 };
-	struct om_err unused;
 	int rc;
 
 	om_host_set_mark(conf);
-	rc = make_device(ctx, t->ifname);
-	if (rc)
+	rc = set_device(w, conf);
+	if (!rc)
+		rc = om_host_apply(w->t->ifname, conf, w->made, &w->host, &w->ctx->err);
+	return rc;
+}
+
+static int bring_up(struct work *w, bool agent, struct om_config *conf)
+{
+	struct om_err *err = &w->ctx->err;
+	bool running = false;
+	int rc = make_device(w);
+
+	if (rc && !w->made)
 		return rc;
-	rc = set_device(ctx, t->ifname, conf);
 	if (!rc)
-		rc = om_host_configure(t->ifname, conf, &rules, &ctx->err);
+		rc = apply(w, conf);
 	if (!rc && agent)
-		rc = om_runner_start(t->ifname, t->path, &ctx->err);
+		rc = om_runner_start(w->t->ifname, w->t->path, &running, err);
+	w->agent_started = !rc && agent && !running;
+	/* Whoever runs up again may have changed keys, which only the agent reads. */
+	if (!rc && running)
+		rc = om_runner_reload(w->t->ifname, &w->agent_runs, err);
+	if (rc)
+		roll_back(w);
+	return rc;
+}
+
+/* The agent reads the secrets itself, after it has forked its resolver. */
+static int read_config(struct work *w, const char *arg, struct om_target *t, bool agent,
+		       struct om_config *conf)
+{
+	int rc = om_target_find(arg, t, &w->ctx->err);
+
+	w->t = t;
 	if (!rc)
-		return OM_OK;
-	if (om_host_drop_rules(&rules, &unused))
-		om_err_append(&ctx->err, " (a rule could not be removed again: %.200s)",
-			      unused.text);
-	if (delete_device(ctx, t->ifname, &unused))
-		om_err_append(&ctx->err, " (the device could not be removed again: %.200s)",
-			      unused.text);
+		rc = om_config_read(t->path, OM_CONFIG_SECRETS | OM_CONFIG_UP |
+				    (agent ? OM_CONFIG_AGENT : 0), conf, &w->ctx->err);
+	if (!rc)
+		om_config_forget(conf);
 	return rc;
 }
 
 int om_up(struct om_ctx *ctx, struct om_args *args)
 {
+	struct work w = { .ctx = ctx };
 	struct om_config conf;
 	struct om_target t;
-	int rc = om_target_find(args->pos[0], &t, &ctx->err);
+	int rc = read_config(&w, args->pos[0], &t, !args->all, &conf);
 
 	if (rc)
 		return rc;
-	rc = om_config_read(t.path, OM_CONFIG_SECRETS | OM_CONFIG_UP |
-			    (args->all ? 0 : OM_CONFIG_AGENT), &conf, &ctx->err);
-	if (rc)
-		return rc;
-	/* The agent reads the secrets itself, after it has forked its resolver. */
-	om_config_forget(&conf);
-	rc = bring_up(ctx, &t, !args->all, &conf);
+	rc = bring_up(&w, !args->all, &conf);
 	om_config_free(&conf);
+	if (!rc)
+		rc = report(&w, false, "is up");
+	om_list_free(&w.host);
 	return rc;
 }
 
-/* Clean up after a device that was deleted behind our back, from its file. */
-static void clean_up(const struct om_target *t, struct om_err *err)
+int om_reload(struct om_ctx *ctx, struct om_args *args)
 {
-	struct om_host_rules rules;
+	struct work w = { .ctx = ctx };
+	struct om_config conf;
+	struct om_target t;
+	int rc = read_config(&w, args->pos[0], &t, false, &conf);
+
+	if (rc)
+		return rc;
+	rc = apply(&w, &conf);
+	if (rc && ctx->err.sys == ENODEV)
+		om_err_append(&ctx->err, " (omertactl up %s)", args->pos[0]);
+	om_config_free(&conf);
+	if (rc)
+		roll_back(&w);
+	else
+		rc = om_runner_reload(t.ifname, &w.agent_runs, &ctx->err);
+	if (!rc)
+		rc = report(&w, true, "is as its file says");
+	om_list_free(&w.host);
+	return rc;
+}
+
+/*
+ * down
+ */
+
+/* Get the mark of a device from its file. Returns false if there is no such file. */
+static bool mark_of_file(const struct om_target *t, uint32_t *mark)
+{
 	struct om_config conf;
 	struct om_err unused;
 
-	if (om_config_read(t->path, OM_CONFIG_NO_NAMES, &conf, &unused))
-		return;
-	om_host_set_mark(&conf);
-	if (om_host_find_rules(t->ifname, conf.dev.fwmark, &rules, &unused) ||
-	    om_host_drop_rules(&rules, &unused))
-		om_err_append(err, " (its rules could not be removed: %.200s)",
-			      unused.text);
-	om_config_free(&conf);
+	*mark = 0;
+	if (access(t->path, F_OK))
+		return false;
+	if (!om_config_read(t->path, OM_CONFIG_NO_NAMES, &conf, &unused)) {
+		om_host_set_mark(&conf);
+		*mark = conf.dev.fwmark;
+		om_config_free(&conf);
+	}
+	return true;
+}
+
+/* Without a device, its file tells which rules it had. */
+static int take_down(struct work *w, struct om_list *rules)
+{
+	struct om_err *err = &w->ctx->err;
+	struct om_state state;
+	int rc = om_state_load(w->ctx->nl, w->t->ifname, 0, &state, err);
+	bool there = !rc;
+	uint32_t mark;
+
+	if (there) {
+		mark = state.dev.fwmark;
+		om_state_free(&state);
+	} else if (err->sys != ENODEV || !mark_of_file(w->t, &mark)) {
+		return rc;
+	}
+	rc = om_host_find_rules(w->t->ifname, mark, rules, err);
+	if (!rc)
+		rc = om_runner_stop(w->t->ifname, &w->agent_stopped, err);
+	if (!rc && there)
+		rc = delete_device(w, err);
+	/* The agent or its service may have gone first. */
+	if (rc && there && err->sys == ENODEV)
+		rc = OM_OK;
+	w->deleted = !rc && there;
+	if (!rc)
+		rc = om_host_drop_rules(rules, err);
+	return rc;
 }
 
 int om_down(struct om_ctx *ctx, struct om_args *args)
 {
-	struct om_host_rules rules;
-	struct om_state state;
+	struct om_list rules = { 0 };
 	struct om_target t;
+	struct work w = { .ctx = ctx, .t = &t };
 	int rc = om_target_find(args->pos[0], &t, &ctx->err);
 
-	if (rc)
-		return rc;
-	rc = om_state_load(ctx->nl, t.ifname, 0, &state, &ctx->err);
-	if (rc) {
-		if (ctx->err.sys == ENODEV)
-			clean_up(&t, &ctx->err);
-		return rc;
-	}
-	rc = om_host_find_rules(t.ifname, state.dev.fwmark, &rules, &ctx->err);
-	om_state_free(&state);
 	if (!rc)
-		rc = om_runner_stop(t.ifname, &ctx->err);
+		rc = take_down(&w, &rules);
+	for (size_t i = 0; i < rules.n; i++)
+		*(struct om_host_change *)om_list_add(&w.host, sizeof(struct om_host_change)) =
+			(struct om_host_change){
+				.kind = OM_HOST_RULE,
+				.removed = true,
+				.rule = *OM_AT(&rules, struct om_rule, i),
+			};
 	if (!rc)
-		rc = delete_device(ctx, t.ifname, &ctx->err);
-	if (!rc)
-		rc = om_host_drop_rules(&rules, &ctx->err);
+		rc = report(&w, false, "is down");
+	om_list_free(&w.host);
+	om_list_free(&rules);
 	return rc;
 }

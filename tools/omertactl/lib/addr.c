@@ -213,7 +213,7 @@ bool om_endpoint_equal(const struct om_peer *a, const struct om_peer *b)
 	       a->endpoint_scope == b->endpoint_scope;
 }
 
-static void clear_host_bits(struct om_prefix *p)
+void om_prefix_mask(struct om_prefix *p)
 {
 	unsigned int byte = p->len / 8;
 
@@ -287,7 +287,7 @@ int om_prefix_parse(const char *text, size_t len, struct om_prefix *p,
 	int rc = om_address_parse(text, len, p, err);
 
 	if (!rc)
-		clear_host_bits(p);
+		om_prefix_mask(p);
 	return rc;
 }
 

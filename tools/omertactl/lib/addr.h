@@ -25,6 +25,8 @@ int om_prefix_parse(const char *text, size_t len, struct om_prefix *p,
 /* Parse an address with the length of its network; host bits stay. */
 int om_address_parse(const char *text, size_t len, struct om_prefix *p,
 		     struct om_err *err);
+/* Clear the bits beyond the length. */
+void om_prefix_mask(struct om_prefix *p);
 void om_prefix_format(char *buf, size_t size, const struct om_prefix *p);
 /* Compare in the order of allowed-ip-get: IPv4 first, then by address, then by length. */
 int om_prefix_cmp(const struct om_prefix *a, const struct om_prefix *b);

@@ -3,12 +3,25 @@
 
 #include "lib/quote.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
+#include <unistd.h>
 
 static bool to_syslog;
+
+void om_open_std(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
 
 int om_err(struct om_err *err, int status, const char *fmt, ...)
 {

@@ -29,6 +29,9 @@ int om_err_sys(struct om_err *err, int error, const char *fmt, ...) OM_PRINTF(3,
 void om_err_prefix(struct om_err *err, const char *fmt, ...) OM_PRINTF(2, 3);
 void om_err_append(struct om_err *err, const char *fmt, ...) OM_PRINTF(2, 3);
 
+/* Open /dev/null for those of descriptors 0 to 2 that are closed, so that no file gets them. */
+void om_open_std(void);
+
 /* Print a message to standard error. Control characters are escaped. */
 void om_complain(const char *text);
 /* Send all later messages to the system's log, for a process without standard error. */

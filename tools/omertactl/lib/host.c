@@ -2,12 +2,23 @@
 #include "lib/host.h"
 
 #include "lib/quote.h"
-#include "lib/rtnl.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+
+static const int families[] = { AF_INET, AF_INET6 };
+
+/* What is to be changed, and has been */
+struct apply {
+	struct om_rtnl *r;
+	const struct om_config *conf;
+	struct om_list *changes;
+	struct om_err *err;
+};
 
 void om_host_set_mark(struct om_config *conf)
 {
@@ -18,21 +29,259 @@ void om_host_set_mark(struct om_config *conf)
 	conf->dev.fwmark = OM_HOST_MARK;
 }
 
-/* Let reverse path filters look up marked packets by their mark, too. */
-static int allow_marks(struct om_err *err)
-{
-	static const char path[] = "/proc/sys/net/ipv4/conf/all/src_valid_mark";
-	FILE *f = fopen(path, "we");
+/*
+ * Changes
+ */
 
-	if (!f || fputs("1\n", f) < 0 || fclose(f))
-		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
-	return OM_OK;
+void om_host_describe(char *buf, size_t size, const struct om_host_change *c)
+{
+	const char *how = c->removed ? "removed" : "added";
+	char text[OM_PREFIX_LEN];
+
+	om_prefix_format(text, sizeof(text), &c->route.prefix);
+	switch (c->kind) {
+	case OM_HOST_ADDRESS:
+		snprintf(buf, size, "address %s %s", text, how);
+		break;
+	case OM_HOST_ROUTE:
+		snprintf(buf, size, "route %s %s", text, how);
+		break;
+	case OM_HOST_RULE:
+		snprintf(buf, size, "%srule of table %" PRIu32 " %s",
+			 c->rule.family == AF_INET ? "" : "IPv6 ", c->rule.table, how);
+		break;
+	default:
+		if (c->mtu == c->old_mtu)
+			snprintf(buf, size, "link up");
+		else
+			snprintf(buf, size, "MTU %" PRIu32 " instead of %" PRIu32, c->mtu,
+				 c->old_mtu);
+	}
+}
+
+/* Make a change, or undo it. Requests about addresses and routes are sent in batches. */
+static int make(struct om_rtnl *r, const struct om_host_change *c, bool undo,
+		struct om_err *err)
+{
+	bool new = c->removed == undo;
+
+	switch (c->kind) {
+	case OM_HOST_ADDRESS:
+		return om_rtnl_address(r, new, &c->route.prefix, err);
+	case OM_HOST_ROUTE:
+		return om_rtnl_route(r, new, &c->route, err);
+	case OM_HOST_RULE:
+		return om_rtnl_rule(r, new, &c->rule, err);
+	default:
+		return om_rtnl_set_up(r, undo ? c->old_mtu : c->mtu, err);
+	}
+}
+
+static void add_change(struct apply *a, const struct om_host_change *c)
+{
+	*(struct om_host_change *)om_list_add(a->changes, sizeof(*c)) = *c;
+}
+
+/* A change in a batch may be in effect even if another one was refused. */
+static int change(struct apply *a, const struct om_host_change *c)
+{
+	add_change(a, c);
+	return make(a->r, c, false, a->err);
+}
+
+int om_host_undo(const char *ifname, const struct om_list *changes, bool rules,
+		 struct om_err *err)
+{
+	struct om_rtnl *r = om_rtnl_open(ifname, err);
+	int rc = r ? OM_OK : OM_SYSTEM;
+
+	for (size_t i = changes->n; r && i-- > 0;) {
+		const struct om_host_change *c = OM_AT(changes, struct om_host_change, i);
+		struct om_err unused;
+
+		/* What was refused is not there to be undone. */
+		if ((!rules || c->kind == OM_HOST_RULE) && !make(r, c, true, &unused))
+			om_rtnl_flush(r, &unused);
+	}
+	om_rtnl_close(r);
+	return rc;
 }
 
 /*
- * The two rules of a default route. One can exist without the other. The main table's routes
- * take precedence, except for its default route.
+ * Addresses
  */
+
+static bool has_address(const struct om_list *list, const struct om_prefix *address)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (!om_prefix_cmp(OM_AT(list, struct om_prefix, i), address))
+			return true;
+	return false;
+}
+
+/* Make the addresses of @to that @from lacks those of the device, or delete the others. */
+static int differ(struct apply *a, const struct om_list *from, const struct om_list *to,
+		  bool removed)
+{
+	const struct om_list *list = removed ? from : to, *other = removed ? to : from;
+	int rc = OM_OK;
+
+	for (size_t i = 0; i < list->n && !rc; i++) {
+		const struct om_prefix *p = OM_AT(list, struct om_prefix, i);
+
+		if (!has_address(other, p))
+			rc = change(a, &(struct om_host_change){
+				.kind = OM_HOST_ADDRESS, .removed = removed, .route.prefix = *p
+			});
+	}
+	return rc ? rc : om_rtnl_flush(a->r, a->err);
+}
+
+/* IPv4 addresses of one network go with the first of them: look again after a removal. */
+static int apply_addresses(struct apply *a)
+{
+	const struct om_list *want = &a->conf->host.addresses;
+	struct om_list have = { 0 };
+	size_t before = a->changes->n;
+	int rc = om_rtnl_addresses(a->r, &have, a->err);
+
+	if (!rc)
+		rc = differ(a, &have, want, true);
+	if (!rc && a->changes->n != before)
+		rc = om_rtnl_addresses(a->r, &have, a->err);
+	if (!rc)
+		rc = differ(a, &have, want, false);
+	om_list_free(&have);
+	return rc;
+}
+
+static int apply_link(struct apply *a)
+{
+	uint32_t want = a->conf->host.mtu, mtu;
+	bool up;
+	int rc = om_rtnl_link(a->r, &mtu, &up, a->err);
+
+	if (rc || (up && (!want || want == mtu)))
+		return rc;
+	rc = change(a, &(struct om_host_change){
+		.kind = OM_HOST_LINK, .mtu = want ? want : mtu, .old_mtu = mtu
+	});
+	return rc ? rc : om_rtnl_flush(a->r, a->err);
+}
+
+/*
+ * Routes
+ */
+
+static int cmp_route(const void *x, const void *y)
+{
+	const struct om_route *a = x, *b = y;
+
+	if (a->table != b->table)
+		return a->table < b->table ? -1 : 1;
+	return om_prefix_cmp(&a->prefix, &b->prefix);
+}
+
+static void sort_routes(struct om_list *routes)
+{
+	if (routes->n)
+		qsort(routes->v, routes->n, sizeof(struct om_route), cmp_route);
+}
+
+static bool has_route(const struct om_list *sorted, const struct om_route *route)
+{
+	return sorted->n && bsearch(route, sorted->v, sorted->n, sizeof(*route), cmp_route);
+}
+
+static uint32_t table_of(const struct om_config *conf, const struct om_prefix *p)
+{
+	if (conf->host.table != OM_TABLE_AUTO)
+		return conf->host.table;
+	return p->len ? RT_TABLE_MAIN : conf->dev.fwmark;
+}
+
+/*
+ * The networks of our addresses, which the kernel itself routes into the device, in the main
+ * table. A single IPv4 address has no network.
+ */
+static void find_networks(const struct om_config *conf, struct om_list *networks)
+{
+	for (size_t i = 0; i < conf->host.addresses.n; i++) {
+		struct om_route network = {
+			.prefix = *OM_AT(&conf->host.addresses, struct om_prefix, i),
+			.table = RT_TABLE_MAIN,
+		};
+
+		om_prefix_mask(&network.prefix);
+		if (network.prefix.addr.len == 16 || network.prefix.len < 32)
+			*(struct om_route *)om_list_add(networks, sizeof(network)) = network;
+	}
+	sort_routes(networks);
+}
+
+static void want_routes(const struct om_config *conf, struct om_list *want)
+{
+	const struct om_peer *peers = conf->peers.v;
+	struct om_list networks = { 0 };
+
+	if (conf->host.table == OM_TABLE_OFF)
+		return;
+	find_networks(conf, &networks);
+	for (size_t i = 0; i < conf->peers.n; i++) {
+		const struct om_list *ips = &peers[i].allowed_ips;
+
+		for (size_t k = 0; k < ips->n; k++) {
+			const struct om_prefix *p = OM_AT(ips, struct om_prefix, k);
+			struct om_route route = { .prefix = *p, .table = table_of(conf, p) };
+
+			if (!has_route(&networks, &route))
+				*(struct om_route *)om_list_add(want, sizeof(route)) = route;
+		}
+	}
+	om_list_free(&networks);
+}
+
+/* @sorted: what @routes must not have to be changed */
+static int change_routes(struct apply *a, const struct om_list *routes,
+			 const struct om_list *sorted, bool removed)
+{
+	int rc = OM_OK;
+
+	for (size_t i = 0; i < routes->n && !rc; i++) {
+		const struct om_route *route = OM_AT(routes, struct om_route, i);
+
+		if (!has_route(sorted, route) && !(removed && route->fixed))
+			rc = change(a, &(struct om_host_change){
+				.kind = OM_HOST_ROUTE, .removed = removed, .route = *route
+			});
+	}
+	return rc ? rc : om_rtnl_flush(a->r, a->err);
+}
+
+/* New routes come first, so that packets have a way all the time. */
+static int apply_routes(struct apply *a)
+{
+	struct om_list have = { 0 }, want = { 0 };
+	int rc = om_rtnl_routes(a->r, &have, a->err);
+
+	want_routes(a->conf, &want);
+	sort_routes(&have);
+	if (!rc)
+		rc = change_routes(a, &want, &have, false);
+	sort_routes(&want);
+	if (!rc)
+		rc = change_routes(a, &have, &want, true);
+	om_list_free(&have);
+	om_list_free(&want);
+	return rc;
+}
+
+/*
+ * Rules: two for each family with a default route. The main table's routes take precedence,
+ * except for its default route. They are removed in the other order, so that the first one
+ * always tells whose the second one is.
+ */
+
 static struct om_rule rule_of(int family, size_t rule, uint32_t mark)
 {
 	const struct om_rule of_mark = {
@@ -45,133 +294,180 @@ static struct om_rule rule_of(int family, size_t rule, uint32_t mark)
 	return rule ? of_main : of_mark;
 }
 
-static const int families[OM_FAMILIES] = { AF_INET, AF_INET6 };
-
-static int add_rules(struct om_rtnl *r, size_t family, const struct om_config *conf,
-		     struct om_host_rules *rules, struct om_err *err)
+/* Count a rule, whatever its priority. @last gets the last one. */
+static size_t count_rule(const struct om_list *rules, const struct om_rule *rule,
+			 const struct om_rule **last)
 {
-	bool v4 = families[family] == AF_INET;
-	int rc = OM_OK;
+	size_t n = 0;
 
-	if (!om_config_has_default(conf, v4 ? 4 : 16))
+	*last = NULL;
+	for (size_t i = 0; i < rules->n; i++) {
+		const struct om_rule *r = OM_AT(rules, struct om_rule, i);
+
+		if (r->family != rule->family || r->table != rule->table ||
+		    r->not_mark != rule->not_mark || r->no_default != rule->no_default)
+			continue;
+		*last = r;
+		n++;
+	}
+	return n;
+}
+
+/* Return true if another tunnel has such rules: the one of the main table may be its own. */
+static bool is_shared(const struct om_list *rules, uint32_t mark)
+{
+	for (size_t i = 0; i < rules->n; i++) {
+		const struct om_rule *r = OM_AT(rules, struct om_rule, i);
+
+		if (r->not_mark && r->not_mark != mark)
+			return true;
+	}
+	return false;
+}
+
+/* Let reverse path filters look up marked packets by their mark, too. */
+static int allow_marks(struct om_err *err)
+{
+	static const char path[] = "/proc/sys/net/ipv4/conf/all/src_valid_mark";
+	FILE *f = fopen(path, "re");
+	int c = f ? getc(f) : EOF;
+
+	if (f)
+		fclose(f);
+	if (c == '1')
 		return OM_OK;
-	rules->mark = conf->dev.fwmark;
-	if (v4)
-		rc = allow_marks(err);
-	for (size_t i = 0; i < OM_RULES && !rc; i++) {
-		struct om_rule rule = rule_of(families[family], i, rules->mark);
+	f = fopen(path, "we");
+	if (!f || fputs("1\n", f) < 0 || fclose(f))
+		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
+	return OM_OK;
+}
 
-		rc = om_rtnl_rule(r, RTM_NEWRULE, &rule, err);
-		rules->there[family][i] = !rc;
+static int change_rule(struct apply *a, const struct om_rule *rule, bool removed)
+{
+	const struct om_host_change c = {
+		.kind = OM_HOST_RULE, .removed = removed, .rule = *rule
+	};
+	int rc = make(a->r, &c, false, a->err);
+
+	if (!rc)
+		add_change(a, &c);
+	return rc;
+}
+
+/* A rule without a priority is put in front of the others, so the main table's comes last. */
+static int add_rules(struct apply *a, int family)
+{
+	struct om_rule of_mark = rule_of(family, 0, a->conf->dev.fwmark);
+	struct om_rule of_main = rule_of(family, 1, a->conf->dev.fwmark);
+	const struct om_rule *mark = NULL, *main = NULL;
+	struct om_list have = { 0 };
+	int rc = family == AF_INET ? allow_marks(a->err) : OM_OK;
+
+	if (!rc)
+		rc = om_rtnl_rules(a->r, family, &have, a->err);
+	if (!rc) {
+		count_rule(&have, &of_mark, &mark);
+		count_rule(&have, &of_main, &main);
 	}
-	return rc;
-}
-
-/* Another program may have added the second rule: it is ours only with the first one. */
-int om_host_drop_rules(const struct om_host_rules *rules, struct om_err *err)
-{
-	struct om_rtnl *r = om_rtnl_open("", err);
-	struct om_err later;
-	int rc = r ? OM_OK : OM_SYSTEM;
-
-	for (size_t family = 0; family < OM_FAMILIES && r; family++) {
-		for (size_t i = 0; i < OM_RULES && rules->there[family][i]; i++) {
-			struct om_rule rule = rule_of(families[family], i,
-						      rules->mark);
-			struct om_err *e = rc ? &later : err;
-
-			if (!om_rtnl_rule(r, RTM_DELRULE, &rule, e))
-				continue;
-			/* A host without IPv6 has no IPv6 rules. */
-			if (e->sys != ENOENT && e->sys != EAFNOSUPPORT)
-				rc = OM_SYSTEM;
-			break;
-		}
+	if (main)
+		of_mark.priority = main->priority;
+	if (!rc && main && mark && main > mark) {
+		rc = change_rule(a, mark, true);
+		mark = NULL;
 	}
-	om_rtnl_close(r);
+	if (!rc && !mark)
+		rc = change_rule(a, &of_mark, false);
+	if (!rc && !main)
+		rc = change_rule(a, &of_main, false);
+	om_list_free(&have);
 	return rc;
 }
 
-/* The device's routes may be gone, as it is down or was deleted. */
-int om_host_find_rules(const char *ifname, uint32_t mark,
-		       struct om_host_rules *rules, struct om_err *err)
-{
-	struct om_defaults found;
-	struct om_rtnl *r;
-	int rc = OM_OK;
-
-	memset(rules, 0, sizeof(*rules));
-	rules->mark = mark;
-	if (!mark)
-		return OM_OK;
-	r = om_rtnl_open(ifname, err);
-	if (!r)
-		return OM_SYSTEM;
-	for (size_t family = 0; family < OM_FAMILIES && !rc; family++) {
-		rc = om_rtnl_defaults(r, families[family], mark, &found, err);
-		for (size_t i = 0; i < OM_RULES && !rc; i++)
-			rules->there[family][i] = found.all == found.ours;
-	}
-	om_rtnl_close(r);
-	return rc;
-}
-
-static int add_addresses(struct om_rtnl *r, const struct om_config *conf,
-			 struct om_err *err)
-{
-	const struct om_list *list = &conf->host.addresses;
-	int rc = OM_OK;
-
-	for (size_t i = 0; i < list->n && !rc; i++)
-		rc = om_rtnl_add_address(r, OM_AT(list, struct om_prefix, i), err);
-	return rc;
-}
-
-static uint32_t table_of(const struct om_config *conf, const struct om_prefix *p)
-{
-	if (conf->host.table != OM_TABLE_AUTO)
-		return conf->host.table;
-	return p->len ? RT_TABLE_MAIN : conf->dev.fwmark;
-}
-
-static int add_routes(struct om_rtnl *r, const struct om_config *conf,
+/* Add the rules of a family to remove. The device may be down or deleted, without routes. */
+static int find_rules(struct om_rtnl *r, int family, uint32_t mark, struct om_list *rules,
 		      struct om_err *err)
 {
-	const struct om_peer *peers = conf->peers.v;
-	int rc = OM_OK;
+	struct om_rule of_mark = rule_of(family, 0, mark), of_main = rule_of(family, 1, mark);
+	const struct om_rule *unused;
+	struct om_list have = { 0 };
+	struct om_defaults found;
+	int rc = om_rtnl_defaults(r, family, mark, &found, err);
+	size_t n;
 
-	if (conf->host.table == OM_TABLE_OFF)
-		return OM_OK;
-	for (size_t i = 0; i < conf->peers.n; i++) {
-		const struct om_list *ips = &peers[i].allowed_ips;
-
-		for (size_t k = 0; k < ips->n && !rc; k++) {
-			const struct om_prefix *p = OM_AT(ips, struct om_prefix, k);
-
-			rc = om_rtnl_add_route(r, p, table_of(conf, p), err);
-		}
-	}
+	if (!rc)
+		rc = om_rtnl_rules(r, family, &have, err);
+	n = rc || found.all != found.ours ? 0 : count_rule(&have, &of_mark, &unused);
+	if (n && count_rule(&have, &of_main, &unused) && !is_shared(&have, mark))
+		*(struct om_rule *)om_list_add(rules, sizeof(of_main)) = of_main;
+	while (n--)
+		*(struct om_rule *)om_list_add(rules, sizeof(of_mark)) = of_mark;
+	om_list_free(&have);
 	return rc;
 }
 
-int om_host_configure(const char *ifname, const struct om_config *conf,
-		      struct om_host_rules *rules, struct om_err *err)
+static int remove_rules(struct apply *a, int family)
 {
-	struct om_rtnl *r = om_rtnl_open(ifname, err);
+	struct om_list rules = { 0 };
+	int rc = find_rules(a->r, family, a->conf->dev.fwmark, &rules, a->err);
+
+	for (size_t i = 0; i < rules.n && !rc; i++)
+		rc = change_rule(a, OM_AT(&rules, struct om_rule, i), true);
+	om_list_free(&rules);
+	return rc;
+}
+
+int om_host_find_rules(const char *ifname, uint32_t mark, struct om_list *rules,
+		       struct om_err *err)
+{
+	struct om_rtnl *r = mark ? om_rtnl_open(ifname, err) : NULL;
+	int rc = r || !mark ? OM_OK : OM_SYSTEM;
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(families) && r && !rc; i++)
+		rc = find_rules(r, families[i], mark, rules, err);
+	om_rtnl_close(r);
+	return rc;
+}
+
+int om_host_drop_rules(const struct om_list *rules, struct om_err *err)
+{
+	struct om_rtnl *r = rules->n ? om_rtnl_open("", err) : NULL;
+	int rc = r || !rules->n ? OM_OK : OM_SYSTEM;
+	struct om_err later;
+
+	for (size_t i = 0; i < rules->n && r; i++) {
+		struct om_err *e = rc ? &later : err;
+
+		if (om_rtnl_rule(r, false, OM_AT(rules, struct om_rule, i), e) &&
+		    e->sys != ENOENT)
+			rc = OM_SYSTEM;
+	}
+	om_rtnl_close(r);
+	return rc;
+}
+
+/*
+ * All of it
+ */
+
+int om_host_apply(const char *ifname, const struct om_config *conf, bool made,
+		  struct om_list *changes, struct om_err *err)
+{
+	struct apply a = { om_rtnl_open(ifname, err), conf, changes, err };
 	int rc = OM_SYSTEM;
 
-	memset(rules, 0, sizeof(*rules));
-	if (r)
-		rc = add_addresses(r, conf, err);
+	if (a.r)
+		rc = apply_addresses(&a);
 	if (!rc)
-		rc = om_rtnl_set_up(r, conf->host.mtu, err);
+		rc = apply_link(&a);
 	if (!rc)
-		rc = add_routes(r, conf, err);
-	if (!rc)
-		rc = om_rtnl_flush(r, err);
-	for (size_t family = 0; family < OM_FAMILIES && !rc; family++)
-		rc = add_rules(r, family, conf, rules, err);
-	om_rtnl_close(r);
+		rc = apply_routes(&a);
+	for (size_t i = 0; i < OM_ARRAY_SIZE(families) && !rc; i++) {
+		if (om_config_has_default(conf, families[i] == AF_INET ? 4 : 16))
+			rc = add_rules(&a, families[i]);
+		else if (!made && conf->dev.fwmark && conf->host.table == OM_TABLE_AUTO)
+			rc = remove_rules(&a, families[i]);
+	}
+	om_rtnl_close(a.r);
 	return rc;
 }
 

@@ -4,6 +4,7 @@
 #define OM_HOST_H
 
 #include "lib/config.h"
+#include "lib/rtnl.h"
 
 /*
  * With a default route all packets go into the device, except those with the device's mark,
@@ -14,31 +15,54 @@
 /* Set the default mark, if the routes of the file need one and the file sets none. */
 void om_host_set_mark(struct om_config *conf);
 
-#define OM_FAMILIES	2	/* IPv4 and IPv6 */
-#define OM_RULES	2
-
-/* Rules that lead into the table of a default route, for IPv4 and IPv6 */
-struct om_host_rules {
-	uint32_t mark;			/* the mark, and number of the table */
-	bool there[OM_FAMILIES][OM_RULES];
+enum om_host_kind {
+	OM_HOST_ADDRESS,
+	OM_HOST_LINK,
+	OM_HOST_ROUTE,
+	OM_HOST_RULE,
 };
 
+/* A change, with what undoes it */
+struct om_host_change {
+	enum om_host_kind kind;
+	bool removed;
+	struct om_route route;		/* or an address, in its prefix */
+	struct om_rule rule;
+	uint32_t mtu, old_mtu;
+};
+
+#define OM_HOST_TEXT	(OM_PREFIX_LEN + 40)
+
+/* Describe a change. */
+void om_host_describe(char *buf, size_t size, const struct om_host_change *change);
+
 /*
- * Apply a file's host part to a device that is created and configured, and bring it up.
- * @rules gets the rules that were added. After an error, deleting the device and @rules
- * removes everything.
+ * Make the host's part of a device that exists that of a file, whatever it is now, and bring
+ * the device up. Addresses and routes that other programs added are removed, but for routes
+ * whose protocol is not "boot", and addresses that the kernel made. @made: the device was
+ * made for this, so the rules of its mark are not its own. @changes gets the changes, struct
+ * om_host_change, even after an error; the caller frees it.
  */
-int om_host_configure(const char *ifname, const struct om_config *conf,
-		      struct om_host_rules *rules, struct om_err *err);
+int om_host_apply(const char *ifname, const struct om_config *conf, bool made,
+		  struct om_list *changes, struct om_err *err);
+/* Undo changes, the last one first; @rules: only those of rules. Goes on after errors. */
+int om_host_undo(const char *ifname, const struct om_list *changes, bool rules,
+		 struct om_err *err);
+
 /*
  * Give a device a queueing discipline that keeps the backlog short. Without fq_codel in the
  * kernel the device keeps the one it has.
  */
 int om_host_set_queue(const char *ifname, struct om_err *err);
-/* Find the rules of a device's default routes, unless the table leads into other devices. */
-int om_host_find_rules(const char *ifname, uint32_t mark,
-		       struct om_host_rules *rules, struct om_err *err);
-/* Remove the rules that exist. After an error the others are removed all the same. */
-int om_host_drop_rules(const struct om_host_rules *rules, struct om_err *err);
+
+/*
+ * Find the rules that lead into the table of a device's default routes, unless the table
+ * leads into other devices. @rules: struct om_rule, in the order to remove them; the caller
+ * frees it
+ */
+int om_host_find_rules(const char *ifname, uint32_t mark, struct om_list *rules,
+		       struct om_err *err);
+/* Remove rules. After an error the others are removed all the same. */
+int om_host_drop_rules(const struct om_list *rules, struct om_err *err);
 
 #endif

@@ -26,6 +26,18 @@
 struct request {
 	struct nl_msg *msg;
 	char what[OM_PREFIX_LEN + 40];
+	struct om_route route;		/* to be added; or its table is 0 */
+};
+
+/* What a dump looks for. Hosts without IPv6 dump other families. */
+struct search {
+	int family;
+	struct om_list *list;
+	struct om_defaults *defaults;
+	const struct om_route *route;	/* a route to find the device of */
+	uint32_t oif;			/* that device, or 0 */
+	uint32_t mtu;
+	bool up;
 };
 
 struct om_rtnl {
@@ -36,9 +48,9 @@ struct om_rtnl {
 	uint32_t first_seq;		/* sequence number of the first request of the batch */
 	bool done;			/* the last request is answered */
 	int rc;				/* result of the first refused request */
+	struct request *refused;	/* that request, in @requests */
 	struct om_err *err;
-	struct om_defaults *found;
-	int family;			/* counted by @found: hosts without it dump others */
+	struct search *search;
 };
 
 static int lib_error(struct om_err *err, int error)
@@ -63,8 +75,10 @@ static void take_answer(struct om_rtnl *r, const struct nlmsghdr *h, uint32_t se
 	if (r->rc)
 		return;
 	r->rc = om_extack_error(h, &unnamed, r->err);
-	if (r->rc)
-		om_err_prefix(r->err, "%s", r->requests[i].what);
+	if (!r->rc)
+		return;
+	om_err_prefix(r->err, "%s", r->requests[i].what);
+	r->refused = &r->requests[i];
 }
 
 static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
@@ -92,20 +106,99 @@ static int on_finish(struct nl_msg *msg, void *arg)
 	return NL_STOP;
 }
 
-static int on_route(struct nl_msg *msg, void *arg)
+/* Copy an address or prefix. Returns false if it is of no family that we know. */
+static bool get_prefix(struct om_prefix *p, int family, unsigned int len, struct nlattr *a)
 {
-	const struct rtmsg *rt = nlmsg_data(nlmsg_hdr(msg));
-	const struct nlattr *oif;
+	p->addr.len = family == AF_INET ? 4 : 16;
+	p->len = (uint8_t)len;
+	p->has = OM_BIT(OMERTA_A_ALLOWED_IP_ADDR) | OM_BIT(OMERTA_A_ALLOWED_IP_PREFIX_LEN);
+	if (a && nla_len(a) != p->addr.len)
+		return false;
+	if (a)
+		memcpy(p->addr.b, nla_data(a), p->addr.len);
+	return family == AF_INET || family == AF_INET6;
+}
+
+static uint32_t get_u32(struct nlmsghdr *h, int len, int attr)
+{
+	const struct nlattr *a = nlmsg_find_attr(h, len, attr);
+
+	return a && nla_len(a) == sizeof(uint32_t) ? nla_get_u32(a) : 0;
+}
+
+static void on_route(const struct om_rtnl *r, struct nlmsghdr *h)
+{
+	const struct rtmsg *rt = nlmsg_data(h);
+	struct om_route route = { .table = get_u32(h, sizeof(*rt), RTA_TABLE) };
+	uint32_t oif = get_u32(h, sizeof(*rt), RTA_OIF);
+	bool ours = r->ifindex && oif == (uint32_t)r->ifindex;
+	struct search *s = r->search;
+
+	if (rt->rtm_family != s->family || rt->rtm_flags & RTM_F_CLONED ||
+	    !get_prefix(&route.prefix, rt->rtm_family, rt->rtm_dst_len,
+			nlmsg_find_attr(h, sizeof(*rt), RTA_DST)))
+		return;
+	if (s->defaults && !rt->rtm_dst_len) {
+		s->defaults->all++;
+		s->defaults->ours += ours;
+	}
+	if (s->route && s->route->table == route.table &&
+	    !om_prefix_cmp(&s->route->prefix, &route.prefix))
+		s->oif = oif;
+	if (!s->list || !ours || rt->rtm_protocol == RTPROT_KERNEL)
+		return;
+	route.fixed = rt->rtm_protocol != RTPROT_BOOT;
+	*(struct om_route *)om_list_add(s->list, sizeof(route)) = route;
+}
+
+static void on_address(const struct om_rtnl *r, struct nlmsghdr *h)
+{
+	const struct ifaddrmsg *ifa = nlmsg_data(h);
+	struct nlattr *a = nlmsg_find_attr(h, sizeof(*ifa), IFA_LOCAL);
+	struct om_prefix address = { 0 };
+
+	if (!a)
+		a = nlmsg_find_attr(h, sizeof(*ifa), IFA_ADDRESS);
+	/* The kernel makes link-local ones. */
+	if (a && ifa->ifa_index == (uint32_t)r->ifindex &&
+	    !(ifa->ifa_family == AF_INET6 && ifa->ifa_scope == RT_SCOPE_LINK) &&
+	    get_prefix(&address, ifa->ifa_family, ifa->ifa_prefixlen, a))
+		*(struct om_prefix *)om_list_add(r->search->list, sizeof(address)) = address;
+}
+
+static void on_rule(const struct om_rtnl *r, struct nlmsghdr *h)
+{
+	const struct fib_rule_hdr *f = nlmsg_data(h);
+	const struct nlattr *suppress = nlmsg_find_attr(h, sizeof(*f), FRA_SUPPRESS_PREFIXLEN);
+	struct om_rule rule = {
+		.family = f->family,
+		.table = get_u32(h, sizeof(*f), FRA_TABLE),
+		.not_mark = f->flags & FIB_RULE_INVERT ? get_u32(h, sizeof(*f), FRA_FWMARK) : 0,
+		.no_default = suppress && nla_len(suppress) == 4 && !nla_get_u32(suppress),
+		.priority = get_u32(h, sizeof(*f), FRA_PRIORITY),
+	};
+
+	if (f->family == r->search->family && f->action == FR_ACT_TO_TBL &&
+	    (rule.not_mark || rule.no_default))
+		*(struct om_rule *)om_list_add(r->search->list, sizeof(rule)) = rule;
+}
+
+static int on_object(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *h = nlmsg_hdr(msg);
+	const struct ifinfomsg *link = nlmsg_data(h);
 	struct om_rtnl *r = arg;
 
-	if (nlmsg_hdr(msg)->nlmsg_type != RTM_NEWROUTE ||
-	    !nlmsg_valid_hdr(nlmsg_hdr(msg), sizeof(*rt)) || rt->rtm_dst_len ||
-	    rt->rtm_family != r->family)
-		return NL_OK;
-	oif = nlmsg_find_attr(nlmsg_hdr(msg), sizeof(*rt), RTA_OIF);
-	r->found->all++;
-	if (oif && r->ifindex && nla_get_u32(oif) == (uint32_t)r->ifindex)
-		r->found->ours++;
+	if (h->nlmsg_type == RTM_NEWROUTE && nlmsg_valid_hdr(h, sizeof(struct rtmsg)))
+		on_route(r, h);
+	if (h->nlmsg_type == RTM_NEWADDR && nlmsg_valid_hdr(h, sizeof(struct ifaddrmsg)))
+		on_address(r, h);
+	if (h->nlmsg_type == RTM_NEWRULE && nlmsg_valid_hdr(h, sizeof(struct fib_rule_hdr)))
+		on_rule(r, h);
+	if (h->nlmsg_type == RTM_NEWLINK && nlmsg_valid_hdr(h, sizeof(*link))) {
+		r->search->mtu = get_u32(h, sizeof(*link), IFLA_MTU);
+		r->search->up = link->ifi_flags & IFF_UP;
+	}
 	return NL_OK;
 }
 
@@ -120,7 +213,7 @@ static int connect_socket(struct om_rtnl *r)
 
 	if (!cb)
 		return -NLE_NOMEM;
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_route, r);
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_object, r);
 	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, r);
 	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, r);
 	nl_cb_err(cb, NL_CB_CUSTOM, on_error, r);
@@ -195,6 +288,7 @@ static int send_batch(struct om_rtnl *r, struct om_err *err)
 	nlmsg_hdr(r->requests[r->n - 1].msg)->nlmsg_flags |= NLM_F_ACK;
 	r->done = false;
 	r->rc = OM_OK;
+	r->refused = NULL;
 	r->err = err;
 	rc = nl_send_iovec(r->sk, r->requests[0].msg, iov, r->n);
 	while (rc >= 0 && !r->done)
@@ -203,10 +297,31 @@ static int send_batch(struct om_rtnl *r, struct om_err *err)
 	return r->rc ? r->rc : rc < 0 ? rc : OM_OK;
 }
 
+static int run_search(struct om_rtnl *r, struct search *s, int type, int flags, void *header,
+		      size_t len, uint32_t table, struct om_err *err);
+
+/* Say whose route is in the way. */
+static void blame(struct om_rtnl *r, const struct om_route *route, struct om_err *err)
+{
+	struct rtmsg rt = { .rtm_family = route->prefix.addr.len == 4 ? AF_INET : AF_INET6 };
+	struct search s = { .family = rt.rtm_family, .route = route };
+	struct om_err unused;
+	char name[IF_NAMESIZE];
+
+	if (!run_search(r, &s, RTM_GETROUTE, NLM_F_DUMP, &rt, sizeof(rt), route->table,
+			&unused) && s.oif && if_indextoname(s.oif, name))
+		om_err_append(err, ": it leads into %s, remove it or the prefix in AllowedIPs", name);
+}
+
 int om_rtnl_flush(struct om_rtnl *r, struct om_err *err)
 {
 	int rc = r->n ? send_batch(r, err) : OM_OK;
+	struct om_route route = { 0 };
 
+	if (rc > 0 && r->refused && err->sys == EEXIST)
+		route = r->refused->route;
+	if (route.table)
+		blame(r, &route, err);
 	return rc < 0 ? lib_error(err, rc) : rc;
 }
 
@@ -236,6 +351,7 @@ static int put(struct om_rtnl *r, int built, struct nl_msg *msg,
 	req = &r->requests[r->n++];
 	req->msg = msg;
 	strcpy(req->what, what);
+	req->route.table = 0;
 	nl_complete_msg(r->sk, msg);
 	return OM_OK;
 }
@@ -250,8 +366,8 @@ static struct nl_addr *make_addr(const struct om_prefix *p)
 	return a;
 }
 
-int om_rtnl_add_address(struct om_rtnl *r, const struct om_prefix *address,
-			struct om_err *err)
+int om_rtnl_address(struct om_rtnl *r, bool new, const struct om_prefix *address,
+		    struct om_err *err)
 {
 	struct nl_addr *local = make_addr(address);
 	struct rtnl_addr *a = rtnl_addr_alloc();
@@ -262,8 +378,10 @@ int om_rtnl_add_address(struct om_rtnl *r, const struct om_prefix *address,
 	if (local && a) {
 		rtnl_addr_set_ifindex(a, r->ifindex);
 		rc = rtnl_addr_set_local(a, local);
-		if (!rc)
+		if (!rc && new)
 			rc = rtnl_addr_build_add_request(a, NLM_F_EXCL, &msg);
+		else if (!rc)
+			rc = rtnl_addr_build_delete_request(a, 0, &msg);
 	}
 	if (a)
 		rtnl_addr_put(a);
@@ -273,34 +391,39 @@ int om_rtnl_add_address(struct om_rtnl *r, const struct om_prefix *address,
 	return put(r, rc, msg, err, "address %s", text);
 }
 
-int om_rtnl_add_route(struct om_rtnl *r, const struct om_prefix *prefix,
-		      uint32_t table, struct om_err *err)
+int om_rtnl_route(struct om_rtnl *r, bool new, const struct om_route *route,
+		  struct om_err *err)
 {
-	struct nl_addr *dst = make_addr(prefix);
-	struct rtnl_route *route = rtnl_route_alloc();
+	struct nl_addr *dst = make_addr(&route->prefix);
+	struct rtnl_route *msg_route = rtnl_route_alloc();
 	struct rtnl_nexthop *nh = rtnl_route_nh_alloc();
 	char text[OM_PREFIX_LEN];
 	struct nl_msg *msg = NULL;
 	int rc = -NLE_NOMEM;
 
-	if (dst && route && nh) {
-		rtnl_route_set_protocol(route, RTPROT_BOOT);
-		rtnl_route_set_table(route, table);
+	if (dst && msg_route && nh) {
+		rtnl_route_set_protocol(msg_route, RTPROT_BOOT);
+		rtnl_route_set_table(msg_route, route->table);
 		rtnl_route_nh_set_ifindex(nh, r->ifindex);
-		rtnl_route_add_nexthop(route, nh);
+		rtnl_route_add_nexthop(msg_route, nh);
 		nh = NULL;
-		rc = rtnl_route_set_dst(route, dst);
-		if (!rc)
-			rc = rtnl_route_build_add_request(route, NLM_F_EXCL, &msg);
+		rc = rtnl_route_set_dst(msg_route, dst);
+		if (!rc && new)
+			rc = rtnl_route_build_add_request(msg_route, NLM_F_EXCL, &msg);
+		else if (!rc)
+			rc = rtnl_route_build_del_request(msg_route, 0, &msg);
 	}
 	if (nh)
 		rtnl_route_nh_free(nh);
-	if (route)
-		rtnl_route_put(route);
+	if (msg_route)
+		rtnl_route_put(msg_route);
 	if (dst)
 		nl_addr_put(dst);
-	om_prefix_format(text, sizeof(text), prefix);
-	return put(r, rc, msg, err, "route %s", text);
+	om_prefix_format(text, sizeof(text), &route->prefix);
+	rc = put(r, rc, msg, err, "route %s", text);
+	if (!rc && new)
+		r->requests[r->n - 1].route = *route;
+	return rc;
 }
 
 int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err)
@@ -360,15 +483,17 @@ static int put_rule(struct nl_msg *msg, const struct om_rule *rule)
 		rc = nla_put_u32(msg, FRA_FWMARK, rule->not_mark);
 	if (!rc && rule->no_default)
 		rc = nla_put_u32(msg, FRA_SUPPRESS_PREFIXLEN, 0);
+	if (!rc && rule->priority)
+		rc = nla_put_u32(msg, FRA_PRIORITY, rule->priority);
 	return rc;
 }
 
-int om_rtnl_rule(struct om_rtnl *r, int change, const struct om_rule *rule,
+int om_rtnl_rule(struct om_rtnl *r, bool new, const struct om_rule *rule,
 		 struct om_err *err)
 {
-	bool new = change == RTM_NEWRULE;
-	struct nl_msg *msg = nlmsg_alloc_simple(change, new ? NLM_F_CREATE |
-						NLM_F_EXCL : 0);
+	struct nl_msg *msg = new ?
+		nlmsg_alloc_simple(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL) :
+		nlmsg_alloc_simple(RTM_DELRULE, 0);
 	int rc = msg ? put_rule(msg, rule) : -NLE_NOMEM;
 
 	if (rc && msg)
@@ -378,37 +503,98 @@ int om_rtnl_rule(struct om_rtnl *r, int change, const struct om_rule *rule,
 	return rc ? rc : om_rtnl_flush(r, err);
 }
 
-static int put_dump(struct om_rtnl *r, int family, uint32_t table,
-		    struct om_err *err)
-{
-	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_DUMP);
-	struct rtmsg rt = { .rtm_family = (uint8_t)family };
-	int rc = -NLE_NOMEM;
+/*
+ * Dumps
+ */
 
-	if (msg)
-		rc = nlmsg_append(msg, &rt, sizeof(rt), NLMSG_ALIGNTO);
-	if (msg && !rc)
-		rc = nla_put_u32(msg, RTA_TABLE, table);
+/* Send one request. @table: of routes, or 0 for those of the device */
+static int ask(struct om_rtnl *r, int type, int flags, void *header, size_t len,
+	       uint32_t table, struct om_err *err)
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(type, flags);
+	int rc = msg ? nlmsg_append(msg, header, len, NLMSG_ALIGNTO) : -NLE_NOMEM;
+
+	if (!rc && type == RTM_GETROUTE)
+		rc = table ? nla_put_u32(msg, RTA_TABLE, table) :
+			     nla_put_u32(msg, RTA_OIF, (uint32_t)r->ifindex);
 	if (msg && rc)
 		nlmsg_free(msg);
-	return put(r, rc, msg, err, "routes of table %" PRIu32, table);
+	rc = put(r, rc, msg, err, "reading routes, addresses and rules");
+	return rc ? rc : send_batch(r, err);
+}
+
+static int run_search(struct om_rtnl *r, struct search *s, int type, int flags, void *header,
+		      size_t len, uint32_t table, struct om_err *err)
+{
+	int rc, tries = DUMP_TRIES;
+
+	r->search = s;
+	do {
+		if (s->list)
+			s->list->n = 0;
+		if (s->defaults)
+			*s->defaults = (struct om_defaults){ 0 };
+		rc = ask(r, type, flags, header, len, table, err);
+	} while (rc == -NLE_DUMP_INTR && --tries);
+	if (rc < 0)
+		return lib_error(err, rc);
+	/* A table without routes does not exist; a host may lack IPv6. */
+	return rc && (err->sys == ENOENT || err->sys == EAFNOSUPPORT ||
+		      err->sys == EOPNOTSUPP) ? OM_OK : rc;
+}
+
+int om_rtnl_link(struct om_rtnl *r, uint32_t *mtu, bool *up, struct om_err *err)
+{
+	struct ifinfomsg link = { .ifi_index = r->ifindex };
+	struct search s = { 0 };
+	int rc = run_search(r, &s, RTM_GETLINK, 0, &link, sizeof(link), 0, err);
+
+	*mtu = s.mtu;
+	*up = s.up;
+	return rc;
+}
+
+int om_rtnl_addresses(struct om_rtnl *r, struct om_list *addresses, struct om_err *err)
+{
+	struct ifaddrmsg ifa = { .ifa_index = (uint32_t)r->ifindex };
+	struct search s = { .list = addresses };
+
+	return run_search(r, &s, RTM_GETADDR, NLM_F_DUMP, &ifa, sizeof(ifa), 0, err);
+}
+
+int om_rtnl_routes(struct om_rtnl *r, struct om_list *routes, struct om_err *err)
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+	struct om_list part = { 0 };
+	int rc = OM_OK;
+
+	routes->n = 0;
+	for (size_t i = 0; i < OM_ARRAY_SIZE(families) && !rc; i++) {
+		struct rtmsg rt = { .rtm_family = (uint8_t)families[i] };
+		struct search s = { .family = families[i], .list = &part };
+
+		rc = run_search(r, &s, RTM_GETROUTE, NLM_F_DUMP, &rt, sizeof(rt), 0, err);
+		for (size_t k = 0; k < part.n && !rc; k++)
+			*(struct om_route *)om_list_add(routes, sizeof(struct om_route)) =
+				*OM_AT(&part, struct om_route, k);
+	}
+	om_list_free(&part);
+	return rc;
+}
+
+int om_rtnl_rules(struct om_rtnl *r, int family, struct om_list *rules, struct om_err *err)
+{
+	struct fib_rule_hdr h = { .family = (uint8_t)family };
+	struct search s = { .family = family, .list = rules };
+
+	return run_search(r, &s, RTM_GETRULE, NLM_F_DUMP, &h, sizeof(h), 0, err);
 }
 
 int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,
 		     struct om_defaults *found, struct om_err *err)
 {
-	int rc, tries = DUMP_TRIES;
+	struct rtmsg rt = { .rtm_family = (uint8_t)family };
+	struct search s = { .family = family, .defaults = found };
 
-	r->found = found;
-	r->family = family;
-	do {
-		*found = (struct om_defaults){ 0 };
-		rc = put_dump(r, family, table, err);
-		if (!rc)
-			rc = send_batch(r, err);
-	} while (rc == -NLE_DUMP_INTR && --tries);
-	if (rc < 0)
-		return lib_error(err, rc);
-	/* A table without routes does not exist. */
-	return rc && err->sys == ENOENT ? OM_OK : rc;
+	return run_search(r, &s, RTM_GETROUTE, NLM_F_DUMP, &rt, sizeof(rt), table, err);
 }

@@ -9,6 +9,12 @@
 
 struct om_rtnl;
 
+struct om_route {
+	struct om_prefix prefix;
+	uint32_t table;
+	bool fixed;			/* another program's: its protocol is not "boot" */
+};
+
 /* Open a socket. Rules and routes of a table do not need the device to exist. */
 struct om_rtnl *om_rtnl_open(const char *ifname, struct om_err *err);
 void om_rtnl_close(struct om_rtnl *r);
@@ -16,12 +22,12 @@ void om_rtnl_close(struct om_rtnl *r);
 /*
  * These four functions add a request to a batch, and send the batch when it is full. The
  * error is that of the first refused request, and names it. Later requests of the same batch
- * may have been executed.
+ * may have been executed. @new: add the object, or else delete it
  */
-int om_rtnl_add_address(struct om_rtnl *r, const struct om_prefix *address,
-			struct om_err *err);
-int om_rtnl_add_route(struct om_rtnl *r, const struct om_prefix *prefix,
-		      uint32_t table, struct om_err *err);
+int om_rtnl_address(struct om_rtnl *r, bool new, const struct om_prefix *address,
+		    struct om_err *err);
+int om_rtnl_route(struct om_rtnl *r, bool new, const struct om_route *route,
+		  struct om_err *err);
 /* @mtu: 0 for no change */
 int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err);
 /* Set the root queueing discipline of the device. */
@@ -35,11 +41,23 @@ struct om_rule {
 	uint32_t table;
 	uint32_t not_mark;		/* match packets without this mark; 0: match all */
 	bool no_default;		/* ignore the table's default route */
+	uint32_t priority;		/* 0: in front of all others, but for the local table's */
 };
 
-/* @change: RTM_NEWRULE or RTM_DELRULE. Sends the batch, too. */
-int om_rtnl_rule(struct om_rtnl *r, int change, const struct om_rule *rule,
+/* Sends the batch, too. */
+int om_rtnl_rule(struct om_rtnl *r, bool new, const struct om_rule *rule,
 		 struct om_err *err);
+
+/*
+ * Read what the kernel has. Lists are emptied first, and are the caller's to free. They hold
+ * the device's addresses but for those that the kernel has made, struct om_prefix; its routes
+ * but for those, struct om_route; and all rules of a family that are of our form, struct
+ * om_rule, in their order.
+ */
+int om_rtnl_link(struct om_rtnl *r, uint32_t *mtu, bool *up, struct om_err *err);
+int om_rtnl_addresses(struct om_rtnl *r, struct om_list *addresses, struct om_err *err);
+int om_rtnl_routes(struct om_rtnl *r, struct om_list *routes, struct om_err *err);
+int om_rtnl_rules(struct om_rtnl *r, int family, struct om_list *rules, struct om_err *err);
 
 /* Default routes of a table */
 struct om_defaults {

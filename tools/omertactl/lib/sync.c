@@ -396,7 +396,7 @@ static int set_peers(struct sync *s)
 }
 
 int om_sync_apply(struct om_nl *nl, const char *ifname, struct om_config *conf,
-		  const struct om_state *state, bool literal,
+		  const struct om_state *state, bool literal, unsigned int *done,
 		  struct om_err *err)
 {
 	struct sync s = {
@@ -421,6 +421,8 @@ int om_sync_apply(struct om_nl *nl, const char *ifname, struct om_config *conf,
 	om_list_free(&s.owners);
 	om_list_free(&s.file_peers);
 	om_list_free(&s.now_peers);
+	if (done)
+		*done = s.done;
 	if (rc)
 		om_err_prefix(err, "%s", ifname);
 	if (rc && s.done)

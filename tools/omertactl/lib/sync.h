@@ -9,10 +9,10 @@
 /*
  * @literal: send every setting of the file, and reset all others, including learned
  * endpoints (setconf). Otherwise send only differences, and keep a port or an endpoint that
- * the file does not set (syncconf).
+ * the file does not set (syncconf). @done: set to the number of changes, or NULL
  */
 int om_sync_apply(struct om_nl *nl, const char *ifname, struct om_config *conf,
-		  const struct om_state *state, bool literal,
+		  const struct om_state *state, bool literal, unsigned int *done,
 		  struct om_err *err);
 
 #endif

@@ -39,6 +39,9 @@ void fake_forget_log(void)
 void fake_reset(void)
 {
 	om_states_free(&fake.states);
+	om_list_free(&fake.addresses);
+	om_list_free(&fake.routes);
+	om_list_free(&fake.rules);
 	free(fake.log);
 	memset(&fake, 0, sizeof(fake));
 	fake_forget_log();
@@ -181,7 +184,7 @@ static int new_device(const struct om_device *req, struct om_err *err)
 	struct om_state *s;
 
 	if (fake_device(req->ifname))
-		return om_err(err, OM_SYSTEM, "the name is taken");
+		return om_err_sys(err, EEXIST, "the name is taken");
 	s = om_list_add(&fake.states, sizeof(*s));
 	s->dev.has = (OM_BIT(OMERTA_A_DEVICE_MAX + 1) - 2) &
 		     ~OM_BIT(OMERTA_A_DEVICE_CONTROL_BOUND);
@@ -218,6 +221,10 @@ static int device_request(int cmd, const struct om_device *req,
 	}
 	om_state_free(s);
 	*s = *OM_AT(&fake.states, struct om_state, --fake.states.n);
+	fake.addresses.n = 0;
+	fake.routes.n = 0;
+	fake.mtu = 0;
+	fake.up = false;
 	return OM_OK;
 }
 

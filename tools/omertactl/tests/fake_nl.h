@@ -3,6 +3,7 @@
 #ifndef OM_FAKE_NL_H
 #define OM_FAKE_NL_H
 
+#include "lib/rtnl.h"
 #include "lib/state.h"
 
 struct fake {
@@ -10,7 +11,12 @@ struct fake {
 	char *log;			/* one line for each request that changes something */
 	char host[1500];		/* one line for each change outside of the device */
 	const char *refused;		/* refuse the change that begins with this text */
-	unsigned int defaults;		/* default routes in each table */
+	unsigned int defaults;		/* default routes in each table, of others */
+	struct om_list addresses;	/* of the device: struct om_prefix */
+	struct om_list routes;		/* struct om_route */
+	struct om_list rules;		/* struct om_rule */
+	uint32_t mtu;			/* of the device */
+	bool up;
 	unsigned int requests;
 	unsigned int reads;		/* gets and dumps */
 	unsigned int fail_at;		/* refuse this request, from 1 */

@@ -42,28 +42,74 @@ static int change(struct om_err *err, const char *fmt, ...)
 	return om_err_sys(err, fake.fail_with, "%s", fake.refused);
 }
 
-int om_rtnl_add_address(struct om_rtnl *r, const struct om_prefix *address,
-			struct om_err *err)
+/* Add or delete an object of a list that @same finds. */
+static int keep(struct om_list *list, bool new, const void *object, size_t size,
+		bool (*same)(const void *a, const void *b), struct om_err *err)
 {
-	char text[OM_PREFIX_LEN];
+	char *v = list->v;
+	size_t i = 0;
 
-	om_prefix_format(text, sizeof(text), address);
-	return change(err, "address %s dev %s\n", text, r->ifname);
+	while (i < list->n && !same(v + i * size, object))
+		i++;
+	if (new == (i < list->n))
+		return om_err_sys(err, new ? EEXIST : ENOENT, "the fake");
+	if (new)
+		memcpy(om_list_add(list, size), object, size);
+	else
+		memmove(v + i * size, v + (i + 1) * size, (--list->n - i) * size);
+	return OM_OK;
 }
 
-int om_rtnl_add_route(struct om_rtnl *r, const struct om_prefix *prefix,
-		      uint32_t table, struct om_err *err)
+static bool same_prefix(const void *a, const void *b)
+{
+	return !om_prefix_cmp(a, b);
+}
+
+static bool same_route(const void *a, const void *b)
+{
+	const struct om_route *x = a, *y = b;
+
+	return x->table == y->table && !om_prefix_cmp(&x->prefix, &y->prefix);
+}
+
+static bool same_rule(const void *a, const void *b)
+{
+	const struct om_rule *x = a, *y = b;
+
+	return x->family == y->family && x->table == y->table && x->not_mark == y->not_mark &&
+	       x->no_default == y->no_default;
+}
+
+int om_rtnl_address(struct om_rtnl *r, bool new, const struct om_prefix *address,
+		    struct om_err *err)
 {
 	char text[OM_PREFIX_LEN];
+	int rc;
 
-	om_prefix_format(text, sizeof(text), prefix);
-	return change(err, "route %s dev %s table %" PRIu32 "\n", text, r->ifname,
-		      table);
+	om_prefix_format(text, sizeof(text), address);
+	rc = change(err, "%saddress %s dev %s\n", new ? "" : "no ", text, r->ifname);
+	return rc ? rc : keep(&fake.addresses, new, address, sizeof(*address), same_prefix, err);
+}
+
+int om_rtnl_route(struct om_rtnl *r, bool new, const struct om_route *route,
+		  struct om_err *err)
+{
+	char text[OM_PREFIX_LEN];
+	int rc;
+
+	om_prefix_format(text, sizeof(text), &route->prefix);
+	rc = change(err, "%sroute %s dev %s table %" PRIu32 "\n", new ? "" : "no ", text,
+		    r->ifname, route->table);
+	return rc ? rc : keep(&fake.routes, new, route, sizeof(*route), same_route, err);
 }
 
 int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err)
 {
-	return change(err, "up %s mtu %" PRIu32 "\n", r->ifname, mtu);
+	int rc = change(err, "up %s mtu %" PRIu32 "\n", r->ifname, mtu);
+
+	fake.up |= !rc;
+	fake.mtu = rc ? fake.mtu : mtu;
+	return rc;
 }
 
 int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err)
@@ -83,15 +129,75 @@ int om_rtnl_flush(struct om_rtnl *r, struct om_err *err)
 	return OM_OK;
 }
 
-int om_rtnl_rule(struct om_rtnl *r, int type, const struct om_rule *rule,
+int om_rtnl_rule(struct om_rtnl *r, bool new, const struct om_rule *rule,
 		 struct om_err *err)
 {
+	struct om_rule *v;
+	int rc;
+
 	(void)r;
-	return change(err, "rule %s %s table %" PRIu32 "%s%s\n",
-		      type == RTM_NEWRULE ? "add" : "del",
-		      rule->family == AF_INET ? "IPv4" : "IPv6", rule->table,
-		      rule->not_mark == rule->table ? " not mark" : "",
-		      rule->no_default ? " no default" : "");
+	rc = change(err, "rule %s %s table %" PRIu32 "%s%s%s\n", new ? "add" : "del",
+		    rule->family == AF_INET ? "IPv4" : "IPv6", rule->table,
+		    rule->not_mark == rule->table ? " not mark" : "",
+		    rule->no_default ? " no default" : "",
+		    new && rule->priority ? " behind another" : "");
+	if (!rc)
+		rc = keep(&fake.rules, new, rule, sizeof(*rule), same_rule, err);
+	v = fake.rules.v;
+	if (rc || !new || rule->priority)
+		return rc;
+	/* In front of the others */
+	memmove(v + 1, v, (fake.rules.n - 1) * sizeof(*v));
+	v[0] = *rule;
+	v[0].priority = fake.rules.n > 1 ? v[1].priority - 1 : 32765;
+	return OM_OK;
+}
+
+/*
+ * What there is
+ */
+
+static int copy(struct om_list *to, const struct om_list *from, size_t size)
+{
+	to->n = 0;
+	for (size_t i = 0; i < from->n; i++)
+		memcpy(om_list_add(to, size), (char *)from->v + i * size, size);
+	return OM_OK;
+}
+
+int om_rtnl_link(struct om_rtnl *r, uint32_t *mtu, bool *up, struct om_err *err)
+{
+	(void)r;
+	(void)err;
+	*mtu = fake.mtu ? fake.mtu : 1388;
+	*up = fake.up;
+	return OM_OK;
+}
+
+int om_rtnl_addresses(struct om_rtnl *r, struct om_list *addresses, struct om_err *err)
+{
+	(void)r;
+	(void)err;
+	return copy(addresses, &fake.addresses, sizeof(struct om_prefix));
+}
+
+int om_rtnl_routes(struct om_rtnl *r, struct om_list *routes, struct om_err *err)
+{
+	(void)r;
+	(void)err;
+	return copy(routes, &fake.routes, sizeof(struct om_route));
+}
+
+int om_rtnl_rules(struct om_rtnl *r, int family, struct om_list *rules, struct om_err *err)
+{
+	(void)r;
+	(void)err;
+	rules->n = 0;
+	for (size_t i = 0; i < fake.rules.n; i++)
+		if (OM_AT(&fake.rules, struct om_rule, i)->family == family)
+			*(struct om_rule *)om_list_add(rules, sizeof(struct om_rule)) =
+				*OM_AT(&fake.rules, struct om_rule, i);
+	return OM_OK;
 }
 
 int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,

@@ -665,7 +665,7 @@ static double cost(uint32_t n, unsigned int *maps)
 	fake_reset();
 	must("link add omr0");
 	fake.requests = 0;
-	rc = om_sync_apply(NULL, "omr0", &c, &state, false, &err);
+	rc = om_sync_apply(NULL, "omr0", &c, &state, false, NULL, &err);
 	begun -= now_ms();
 	/* It is about the device. */
 	if (rc || fake.requests != 1 || OM_AT(&c.peers, struct om_peer, 0)->id != n)

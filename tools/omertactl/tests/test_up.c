@@ -34,10 +34,13 @@ static void expect(const char *name, const char *text, const char *host)
 #define HOST	"[Interface]\nAddress = 10.9.0.1/24, fd09::1/64\n"
 #define PEER	"[Peer]\nPublicKey = " PUB "\n"
 #define ADDRESSES	"address 10.9.0.1/24 dev omr0\naddress fd09::1/64 dev omr0\n"
-#define UP	ADDRESSES "up omr0 mtu 0\n"
-#define RULES(change, family) \
-	"rule " change " " family " table 51900 not mark\n" \
-	"rule " change " " family " table 254 no default\n"
+#define UP	ADDRESSES "up omr0 mtu 1388\n"
+#define RULES(family) \
+	"rule add " family " table 51900 not mark\n" \
+	"rule add " family " table 254 no default\n"
+#define NO_RULES(family) \
+	"rule del " family " table 254 no default\n" \
+	"rule del " family " table 51900 not mark\n"
 
 static void host(void)
 {
@@ -48,7 +51,7 @@ static void host(void)
 	expect("up: a default route has a table, and rules that lead to it",
 	       HOST PEER "AllowedIPs = ::/0, 10.0.0.0/8\n",
 	       UP "route ::/0 dev omr0 table 51900\nroute 10.0.0.0/8 dev omr0 table 254\n"
-	       RULES("add", "IPv6"));
+	       RULES("IPv6"));
 	unit_ok(fake_device("omr0")->dev.fwmark == 51900,
 		"up: and the tunnel's own datagrams their mark", "%u",
 		fake_device("omr0")->dev.fwmark);
@@ -149,21 +152,38 @@ static void marks(void)
 	       UP "route ::/0 dev omr0 table 7\n");
 }
 
-#define LOOKS \
-	"look IPv4 table 51900 dev omr0\nlook IPv6 table 51900 dev omr0\n"
+#define LOOK4	"look IPv4 table 51900 dev omr0\n"
+#define LOOKS	LOOK4 "look IPv6 table 51900 dev omr0\n"
 
-static void down(const char *name, int rc, const char *told, const char *said)
+static void run(const char *name, const char *command, int rc, const char *told,
+		const char *said)
 {
 	struct unit_run run;
 	char words[300];
 
 	fake.host[0] = '\0';
-	snprintf(words, sizeof(words), "down %s", unit_path("omr0.conf"));
+	snprintf(words, sizeof(words), command, unit_path("omr0.conf"));
 	run = unit_main(words, NULL);
 	unit_ok(run.rc == rc && !strcmp(fake.host, told) &&
-		(*said ? CONTAINS(run.err, said) : !CONTAINS(run.err, "rule")),
-		name, "rc %d\n%s\ntold:\n%s", run.rc, run.err, fake.host);
+		(*said ? CONTAINS(run.err, said) || CONTAINS(run.out, said) : !*run.err), name,
+		"%s: rc %d\n%s%s\ntold:\n%s", words, run.rc, run.out, run.err, fake.host);
 	unit_run_free(&run);
+}
+
+static void add_rule(int family, uint32_t table, uint32_t not_mark)
+{
+	*(struct om_rule *)om_list_add(&fake.rules, sizeof(struct om_rule)) = (struct om_rule){
+		.family = family, .table = table, .not_mark = not_mark, .no_default = !not_mark,
+	};
+}
+
+static void add_rules(void)
+{
+	fake.rules.n = 0;
+	add_rule(AF_INET, 51900, 51900);
+	add_rule(AF_INET, 254, 0);
+	add_rule(AF_INET6, 51900, 51900);
+	add_rule(AF_INET6, 254, 0);
 }
 
 /*
@@ -172,32 +192,151 @@ static void down(const char *name, int rc, const char *told, const char *said)
  */
 static void rules(void)
 {
-	static const char both[] = LOOKS RULES("del", "IPv4") RULES("del", "IPv6");
+	static const char both[] = LOOKS NO_RULES("IPv4") NO_RULES("IPv6");
 	static const char looked[] = "look IPv4 table 51900 dev omr0\n";
-	struct unit_run run;
+	struct unit_run brought;
 
-	run = up(HOST PEER "AllowedIPs = ::/0\n", "no-agent");
-	unit_run_free(&run);
+	brought = up(HOST PEER "AllowedIPs = ::/0\n", "no-agent");
+	unit_run_free(&brought);
+	add_rules();
 	fake.fail_with = EPERM;
 	fake.refused = "look IPv4";
-	down("down: without a look at the table nothing is done", 2, looked, "look IPv4");
+	run("down: without a look at the table nothing is done", "down %s", 2, looked, "look IPv4");
 	unit_ok(fake_device("omr0"), "down: the device is there then", "it is not");
 	fake.refused = NULL;
-	down("down: rules without routes", 0, both, "");
-	down("down: rules without a device", 2, both, "");
+	run("down: rules without routes", "down %s", 0, both, "");
+	run("down: down already", "down %s", 0, LOOKS, "omr0 is down already");
+	add_rules();
+	run("down: rules without a device", "down %s", 0, both, "");
+	/* Those that an interrupted command has left, twice or in part */
+	add_rules();
+	add_rule(AF_INET, 51900, 51900);
+	run("down: a rule that is there twice", "down %s", 0,
+	    LOOKS NO_RULES("IPv4") "rule del IPv4 table 51900 not mark\n" NO_RULES("IPv6"), "");
+	add_rules();
+	fake.rules.n = 1;
+	run("down: the first rule alone", "down %s", 0,
+	    LOOKS "rule del IPv4 table 51900 not mark\n", "");
+	/* The main table's rule may be another tunnel's. */
+	add_rules();
+	add_rule(AF_INET, 51820, 51820);
+	run("down: a rule that another tunnel needs, too", "down %s", 0,
+	    LOOKS "rule del IPv4 table 51900 not mark\n" NO_RULES("IPv6"), "");
+	fake.rules.n = 0;
+	add_rule(AF_INET, 254, 0);
+	run("down: somebody's rule", "down %s", 0, LOOKS, "already");
+	add_rules();
 	fake.refused = "rule del IPv6 table 254";
-	down("down: a rule that stays is told", 2, both, "could not be removed: rule del IPv6");
-	fake.refused = "rule del IPv4";
+	run("down: a rule that stays is told", "down %s", 2, both, "rule del IPv6");
+	fake.refused = "rule del IPv4 table 254";
 	fake.fail_with = ENOENT;
-	down("down: rules that are not there", 2,
-	     LOOKS "rule del IPv4 table 51900 not mark\n" RULES("del", "IPv6"), "");
-	fake.refused = "rule del IPv6";
-	fake.fail_with = EAFNOSUPPORT;
-	down("down: a host without IPv6", 2,
-	     LOOKS RULES("del", "IPv4") "rule del IPv6 table 51900 not mark\n", "");
+	add_rules();
+	run("down: a rule that goes by itself meanwhile", "down %s", 0, both, "");
 	fake.refused = NULL;
+	add_rules();
 	fake.defaults = 1;
-	down("down: others' routes keep the rules", 2, LOOKS, "");
+	run("down: others' routes keep the rules", "down %s", 0, LOOKS, "already");
+}
+
+static void write_file(const char *text)
+{
+	unit_file("omr0.conf", text, strlen(text), 0600);
+}
+
+/* "up" and "reload" end at the same state, whatever they find. */
+static void converge(void)
+{
+	static const char text[] = HOST "MTU = 1300\n" PEER "AllowedIPs = 10.8.0.0/16, ::/0\n";
+	struct om_prefix other = { .addr = { .len = 4, .b = { 10, 9, 9, 9 } }, .len = 32 };
+	struct om_route route = { .prefix = other, .table = 254 };
+
+	write_file(text);
+	fake.refused = "rule add IPv6 table 254";
+	fake.fail_with = EPERM;
+	run("up: refused", "up %s no-agent", 2, ADDRESSES "up omr0 mtu 1300\n"
+	    "route 10.8.0.0/16 dev omr0 table 254\n" "route ::/0 dev omr0 table 51900\n"
+	    RULES("IPv6") "rule del IPv6 table 51900 not mark\n", "rule add IPv6");
+	fake.refused = NULL;
+	run("up: afterwards", "up %s no-agent", 0, ADDRESSES "up omr0 mtu 1300\n"
+	    "route 10.8.0.0/16 dev omr0 table 254\n" "route ::/0 dev omr0 table 51900\n"
+	    RULES("IPv6"), "");
+	run("up: up already", "up %s no-agent", 0, LOOK4, "omr0 is up already");
+	run("reload: nothing to do", "reload %s", 0, LOOK4,
+	    "omr0 is as its file says already");
+	/* As after a crash of "up", or the hand of an administrator */
+	fake.routes.n = 1;
+	fake.rules.n = 1;
+	fake.up = false;
+	run("up: the rest of it", "up %s no-agent", 0, "up omr0 mtu 1300\n"
+	    "route ::/0 dev omr0 table 51900\n" LOOK4
+	    "rule add IPv6 table 51900 not mark behind another\n", "");
+	/* The main table's rule stands in front of the other one. */
+	fake.rules.n = 0;
+	add_rule(AF_INET6, 254, 0);
+	OM_AT(&fake.rules, struct om_rule, 0)->priority = 5;
+	run("up: the first rule alone was lost", "up %s no-agent", 0,
+	    LOOK4 "rule add IPv6 table 51900 not mark behind another\n", "");
+	fake.rules.n = 0;
+	add_rule(AF_INET6, 51900, 51900);
+	add_rule(AF_INET6, 254, 0);
+	OM_AT(&fake.rules, struct om_rule, 1)->priority = 6;
+	run("up: the rules are in a wrong order", "up %s no-agent", 0,
+	    LOOK4 "rule del IPv6 table 51900 not mark\n"
+	    "rule add IPv6 table 51900 not mark behind another\n", "");
+	*(struct om_prefix *)om_list_add(&fake.addresses, sizeof(other)) = other;
+	*(struct om_route *)om_list_add(&fake.routes, sizeof(route)) = route;
+	route.prefix.addr.b[3] = 10;
+	route.fixed = true;
+	*(struct om_route *)om_list_add(&fake.routes, sizeof(route)) = route;
+	run("up: what is not in the file goes, but for routes of other programs", "up %s no-agent", 0,
+	    "no address 10.9.9.9/32 dev omr0\nno route 10.9.9.9/32 dev omr0 table 254\n" LOOK4, "");
+}
+
+/* What has changed in the file, and no more; with the rules of a default route that is gone */
+static void reload(void)
+{
+	write_file("[Interface]\nAddress = 10.9.0.1/24, 10.7.0.1/24\nMTU = 1290\n" PEER
+		   "AllowedIPs = 10.8.0.0/16, fd07::/16\n");
+	fake.defaults = 0;
+	run("reload: addresses, routes, rules and MTU", "reload %s", 0,
+	    "no address fd09::1/64 dev omr0\naddress 10.7.0.1/24 dev omr0\n"
+	    "up omr0 mtu 1290\nroute fd07::/16 dev omr0 table 254\n"
+	    "no route ::/0 dev omr0 table 51900\n"
+	    "look IPv4 table 51900 dev omr0\nlook IPv6 table 51900 dev omr0\n" NO_RULES("IPv6"),
+	    "1 change of settings and peers\naddress fd09::1/64 removed\naddress 10.7.0.1/24 added\nMTU 1290 instead of 1300\n"
+	    "route fd07::/16 added\nroute ::/0 removed\nIPv6 rule of table 254 removed\nIPv6 rule of table 51900 removed\n");
+	run("reload: as JSON", "-j reload %s", 0, LOOKS,
+	    "[{\"ifname\":\"omr0\",\"changed\":false,\"changes\":[]}]\n");
+	/* What is refused is not half done. */
+	write_file("[Interface]\nAddress = 10.7.0.1/24\n" PEER
+		   "AllowedIPs = 10.8.0.0/16, fd07::/16, 10.6.0.0/16\n");
+	fake.refused = "route 10.6.0.0/16";
+	fake.fail_with = EEXIST;
+	run("reload: undone if a part is refused", "reload %s", 2,
+	    "no address 10.9.0.1/24 dev omr0\nroute 10.6.0.0/16 dev omr0 table 254\n"
+	    "no route 10.6.0.0/16 dev omr0 table 254\naddress 10.9.0.1/24 dev omr0\n",
+	    "File exists");
+	fake.refused = NULL;
+	write_file(HOST "FwMark = 7\n" PEER);
+	run("reload: another mark wants down and up", "reload %s", 1, "", "FwMark: routes may depend");
+	run("down: all of it", "down %s", 0, LOOKS, "");
+	run("reload: only what is up", "reload %s", 2, "", "(omertactl up ");
+	unit_ok(!fake.rules.n, "down: no rules are left", "%zu", fake.rules.n);
+}
+
+/* A network of ours has the kernel's route already. */
+static void networks(void)
+{
+	expect("up: the networks of our own addresses need no route",
+	       HOST PEER "AllowedIPs = 10.9.0.0/24, fd09::/64, 10.9.0.0/25\n",
+	       UP "route 10.9.0.0/25 dev omr0 table 254\n");
+	expect("up: in another table they do",
+	       HOST "Table = 7\n" PEER "AllowedIPs = 10.9.0.0/24\n",
+	       UP "route 10.9.0.0/24 dev omr0 table 7\n");
+	expect("up: a single address is no network",
+	       "[Interface]\nAddress = 10.9.0.1\n" PEER "AllowedIPs = 10.9.0.1/32\n",
+	       "address 10.9.0.1/32 dev omr0\nup omr0 mtu 1388\n"
+	       "route 10.9.0.1/32 dev omr0 table 254\n");
 }
 
 void test_up(void)
@@ -209,5 +348,10 @@ void test_up(void)
 	marks();
 	fake_reset();
 	rules();
+	fake_reset();
+	networks();
+	fake_reset();
+	converge();
+	reload();
 	fake_reset();
 }
