@@ -30,8 +30,8 @@ test_first_packet() {
 	pings a 10.9.0.2
 }
 
-# A packet that was there before the agents, of which the kernel has told nobody: the event is
-# repeated for the first agent, and no other packet asks.
+# A packet waits before there is an agent, and no other packet asks for a key. The kernel repeats
+# the event for the agent.
 test_packet_before_agent() {
 	local packet
 

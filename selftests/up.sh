@@ -129,7 +129,7 @@ test_default_route() {
 	on a ip link del omr0
 	down a
 	is "$before" state a
-	# What a device has left does not stay with the next one.
+	# The next device cleans up the remains of a deleted one.
 	up a
 	on a ip link del omr0
 	await agent_gone a
@@ -250,7 +250,7 @@ test_own_network() {
 	is "$before" state a
 }
 
-# What another hand or a crash has left half done is done.
+# "up" completes a tunnel after manual changes or a crash.
 test_converge() {
 	local done
 
@@ -363,8 +363,81 @@ test_container() {
 	is "$before" state a
 }
 
+# named_files [LINE...]: a knows b by a name.
+named_files() {
+	mkdir -p /etc/netns/omt-a
+	: >/etc/netns/omt-a/hosts
+	two_files "$@"
+	sed -i "s|^Endpoint.*|Endpoint = b.test:$PORT|" "$DIR/a.conf"
+}
+
+# Names that are not known yet, and links that do not exist, do not keep the others down.
+test_late_names() {
+	named_files
+	printf '%s\n' '[Peer]' "PublicKey = $(omertactl genkey | omertactl pubkey)" \
+		'Endpoint = gone.test:1' 'AllowedIPs = 10.9.0.7' '[Peer]' \
+		"PublicKey = $(omertactl genkey | omertactl pubkey)" \
+		"Endpoint = [fe80::2%late0]:$PORT" 'AllowedIPs = 10.9.0.8' >>"$DIR/a.conf"
+	up a
+	up b
+	on a omertactl -j peer show omr0 | jq -e 'map(has("endpoint-addr")) | any | not'
+	echo '192.0.2.2 b.test' >/etc/netns/omt-a/hosts
+	await on a ping -c 1 -W 1 10.9.0.2
+	is 192.0.2.2:51900 peer_endpoint a b
+	on a ip link add late0 type dummy
+	on a ip link set late0 up
+	await eval "on a omertactl dump omr0 | grep 'fe80::2%late0'"
+	# Without an agent what is known now is used.
+	down a
+	notes 'a peer has no endpoint yet' up a no-agent
+	is 192.0.2.2:51900 peer_endpoint a b
+}
+
+# With all traffic in the tunnel, an address counts only if it is reached outside of it.
+test_which_address() {
+	named_files 'AllowedIPs = 0.0.0.0/0, ::/0'
+	printf '%s\n' '2001:db8:2::2 b.test' '192.0.2.2 b.test' >/etc/netns/omt-a/hosts
+	on a ip -6 addr flush dev to_b
+	up a
+	up b
+	await on a ping -c 1 -W 1 10.9.0.2
+	is 192.0.2.2:51900 peer_endpoint a b
+	# The host moves to a network of the other family, and back.
+	on a ip addr flush dev to_b
+	on a ip addr add 2001:db8:2::1/64 dev to_b nodad
+	await is "[2001:db8:2::2]:51900" peer_endpoint a b
+	await on a ping -c 1 -W 1 10.9.0.2
+	on a ip -6 addr flush dev to_b
+	on a ip addr add 192.0.2.1/24 dev to_b
+	await is 192.0.2.2:51900 peer_endpoint a b
+	await on a ping -c 1 -W 1 10.9.0.2
+}
+
+# The addresses of a name come in turn.
+test_dead_address() {
+	named_files
+	printf '%s\n' '192.0.2.3 b.test' '192.0.2.2 b.test' \
+		>/etc/netns/omt-a/hosts
+	up a
+	up b
+	await on a ping -c 1 -W 1 10.9.0.2
+	is 192.0.2.2:51900 peer_endpoint a b
+}
+
+# The outer link is replaced by another.
+test_another_link() {
+	two_files
+	up a
+	up b
+	pings a 10.9.0.2
+	on a ip link del to_b
+	make_veth a b
+	await on a ping -c 1 -W 1 10.9.0.2
+}
+
 TESTS=(test_up_down test_default_route test_up_fails test_many_routes test_own_network
-	test_converge test_reload test_stuck_agent test_container test_new_module)
+	test_converge test_reload test_stuck_agent test_container test_late_names
+	test_which_address test_dead_address test_another_link test_new_module)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

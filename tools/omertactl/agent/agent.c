@@ -789,11 +789,13 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 			offer = &peer->offered[i];
 	if (event == OM_AGENT_KEY_CONFIRMED)
 		forget_trouble(peer, now);
-	if (event == OM_AGENT_ANEW || event == OM_AGENT_EARLY) {
+	if (event == OM_AGENT_ANEW || event == OM_AGENT_EARLY || event == OM_AGENT_NETWORK) {
 		if (event == OM_AGENT_ANEW)
 			want_anew(agent, peer, now);
-		else
+		else if (event == OM_AGENT_EARLY)
 			want_early(peer, now);
+		else if (peer->tries)
+			peer->retry_at = now;
 		om_agent_peers_due(agent, peer, due(peer));
 		return;
 	}

@@ -11,6 +11,7 @@
 
 #include "lib/config.h"
 #include "agent/handshake.h"
+#include "agent/resolver.h"
 #include "lib/map.h"
 
 /* Time between two tries of a handshake, plus a random jitter up to the latter */
@@ -214,6 +215,12 @@ struct om_agent_peer {
 	struct om_agent_known known[OM_AGENT_KEYS];	/* oldest first */
 	unsigned int knowns;
 	uint64_t asked_at;		/* time of the latest name lookup, or 0 */
+	uint32_t ask_pause;		/* until the next one, while there is no endpoint */
+	bool nowhere;			/* the kernel has no endpoint */
+	bool nowhere_told;
+	struct om_resolver_addr addr[OM_RESOLVER_ADDRS];	/* addresses of the name */
+	uint32_t addrs;
+	uint32_t next_addr;		/* the first one to try next */
 	uint64_t seen;			/* number of the latest dump with this peer */
 	uint64_t active;		/* number of the latest dump with an active key of it */
 	bool other_psk;			/* the preshared key has changed since its keys */
@@ -260,6 +267,7 @@ enum om_agent_event {
 	OM_AGENT_KEY_CONFIRMED,
 	OM_AGENT_SILENT,
 	OM_AGENT_EARLY,		/* a key will be needed, as the peer has keepalives */
+	OM_AGENT_NETWORK,	/* the network, or the endpoint, has changed: try again at once */
 	OM_AGENT_ANEW,		/* its keys have ended, as one end has another identity now */
 };
 

@@ -2,6 +2,7 @@
 #include "agent/daemon.h"
 
 #include "agent/agent.h"
+#include "agent/daemon_endpoints.h"
 #include "agent/daemon_peers.h"
 #include "lib/keygen.h"
 #include "agent/notify.h"
@@ -82,7 +83,7 @@ static bool reach(void *ctx, uint32_t peer_id)
 	struct om_daemon *d = ctx;
 	struct om_peer peer;
 
-	if (!om_peers_get(d, peer_id, &peer) || !peer.endpoint_addr.len)
+	if (!om_endpoints_reach(d, peer_id, &peer))
 		return false;
 	d->reached.id = peer_id;
 	d->reached.addr = peer.endpoint_addr;
@@ -270,7 +271,7 @@ static void tell_times(void *ctx, uint32_t peer_id, enum om_agent_time news)
 
 static void unanswered(void *ctx, struct om_agent_peer *peer)
 {
-	om_peers_ask(ctx, peer, now_ms());
+	om_endpoints_unanswered(ctx, peer);
 }
 
 _Static_assert(OM_AGENT_MOMENT + 1 <= OM_TIMES_ITEMS, "times stored at once");
@@ -444,7 +445,7 @@ static int set_timer(struct om_daemon *d, uint64_t at, struct om_err *err)
 	return OM_OK;
 }
 
-enum { CONTROL, EVENTS, SIGNALS, TIMER, RESOLVER, SOURCES };
+enum { CONTROL, EVENTS, SIGNALS, TIMER, RESOLVER, NETWORK, SOURCES };
 
 static void adopt(struct om_daemon *d)
 {
@@ -474,7 +475,9 @@ static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err
 		rc = om_nl_control_read(d->control, on_control, d, err);
 	om_agent_settle(d->agent, now_ms());
 	if (p[RESOLVER].revents)
-		om_peers_resolved(d);
+		om_endpoints_resolved(d);
+	if (p[NETWORK].revents)
+		om_endpoints_network(d);
 	if (p[TIMER].revents) {
 		if (read(d->timer, &expired, sizeof(expired)) < 0)
 			errno = 0;
@@ -498,12 +501,16 @@ static int loop(struct om_daemon *d, struct om_err *err)
 		[SIGNALS] = { d->signals, POLLIN, 0 },
 		[TIMER] = { d->timer, POLLIN, 0 },
 		[RESOLVER] = { -1, POLLIN, 0 },
+		[NETWORK] = { -1, POLLIN, 0 },
 	};
-	uint64_t next, show_at;
+	uint64_t next, show_at, look_at;
 	int rc;
 
 	while (!d->end) {
 		next = om_agent_run(d->agent, now_ms());
+		look_at = om_endpoints_run(d, now_ms());
+		if (next > look_at)
+			next = look_at;
 		if (d->adopt && next > d->adopt_at)
 			next = d->adopt_at;
 		/* Requests have shown that peers in the kernel have changed. */
@@ -513,6 +520,8 @@ static int loop(struct om_daemon *d, struct om_err *err)
 		if (next > show_at)
 			next = show_at;
 		p[RESOLVER].fd = d->resolver.fd;
+		/* One change is enough until it is looked at. */
+		p[NETWORK].fd = d->network_at ? -1 : om_rtnl_fd(d->network);
 		rc = set_timer(d, next, err);
 		if (!rc && poll(p, SOURCES, -1) < 0)
 			rc = errno == EINTR ? OM_OK :
@@ -604,6 +613,8 @@ static int set_up(struct om_daemon *d, struct om_err *err)
 		rc = om_peers_open_times(d, err);
 	if (!rc)
 		rc = open_sockets(d, err);
+	if (!rc)
+		rc = om_endpoints_open(d, err);
 	if (!rc && om_peers_adopt(d)) {
 		*err = d->err;
 		rc = OM_SYSTEM;
@@ -618,6 +629,7 @@ static void tear_down(struct om_daemon *d)
 	sodium_free(d->agent);
 	om_nl_events_close(d->events);
 	om_nl_control_close(d->control);
+	om_endpoints_close(d);
 	om_nl_free(d->nl);
 	om_times_close(d->times);
 	om_peers_end(d);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "agent/daemon_peers.h"
 
+#include "agent/daemon_endpoints.h"
+
 #include "lib/keygen.h"
 #include "lib/quote.h"
 #include "lib/state.h"
@@ -12,8 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Pause between two lookups of the name of a peer that does not answer */
-#define LOOK_UP_MS		15000
 /* Most peers that are read one by one; if there are more, all are dumped. */
 #define STALE_MAX		256
 
@@ -36,9 +36,7 @@ static void index_config(struct om_daemon *d)
 				      i);
 }
 
-/* Return the file's settings of a peer, or NULL. */
-static const struct om_peer_conf *conf_of(const struct om_daemon *d,
-					  const uint8_t *public)
+const struct om_peer_conf *om_peers_conf(const struct om_daemon *d, const uint8_t *public)
 {
 	size_t at;
 
@@ -75,7 +73,7 @@ static uint64_t boot_ms(void)
 
 static bool has_other_psk(const struct om_daemon *d, const struct om_agent_peer *peer)
 {
-	const struct om_peer_conf *c = conf_of(d, peer->hs.public);
+	const struct om_peer_conf *c = om_peers_conf(d, peer->hs.public);
 
 	return c && c->psk ? !om_key_equal(c->psk, peer->hs.psk) :
 			     !om_key_is_zero(peer->hs.psk);
@@ -84,7 +82,7 @@ static bool has_other_psk(const struct om_daemon *d, const struct om_agent_peer 
 /* Set the properties of a peer that are only in the file. */
 static void configure(struct om_daemon *d, struct om_agent_peer *peer)
 {
-	const struct om_peer_conf *c = conf_of(d, peer->hs.public);
+	const struct om_peer_conf *c = om_peers_conf(d, peer->hs.public);
 
 	if (c && c->psk)
 		memcpy(peer->hs.psk, c->psk, sizeof(peer->hs.psk));
@@ -244,6 +242,7 @@ static void adopt_state(struct om_daemon *d, const struct om_state *state)
 		a = om_agent_find(d->agent, peer->id);
 		if (!a)
 			continue;
+		om_endpoints_see(d, a, peer);
 		renew(d, a);
 		if (a->active != d->readings && peer->keepalive && peer->endpoint_addr.len)
 			om_agent_tell(d->agent, now, a->id, OM_AGENT_EARLY, 0);
@@ -267,7 +266,9 @@ int om_peers_adopt(struct om_daemon *d)
 	if (rc)
 		return rc;
 	know_own_time(d);
+	d->mark = state.dev.fwmark;
 	adopt_state(d, &state);
+	d->network_changed = false;
 	om_state_free(&state);
 	for (size_t i = 0; i < d->stale.n; i++) {
 		const struct om_stale_peer *p = OM_AT(&d->stale, struct om_stale_peer, i);
@@ -631,53 +632,4 @@ int om_peers_forget_time(struct om_daemon *d)
 		om_agent_forget_time(peer);
 	om_times_forget_done(d->times_path);
 	return OM_OK;
-}
-
-void om_peers_ask(struct om_daemon *d, struct om_agent_peer *peer, uint64_t now)
-{
-	const struct om_peer_conf *c = conf_of(d, peer->hs.public);
-
-	if (!c || !c->endpoint || (peer->asked_at && now - peer->asked_at < LOOK_UP_MS))
-		return;
-	peer->asked_at = now;
-	om_resolver_ask(&d->resolver, peer->id, c->endpoint);
-}
-
-/* Set the endpoint of a peer whose name resolves to another address now. */
-static void move_peer(struct om_daemon *d, const struct om_agent_peer *peer,
-		      const struct om_peer *to)
-{
-	struct om_peer req, now;
-
-	if (!om_peers_get(d, peer->id, &now) || om_endpoint_equal(&now, to))
-		return;
-	om_peer_ref(&req, d->ifname, peer->id);
-	req.has |= to->has & (OM_BIT(OMERTA_A_PEER_ENDPOINT_ADDR) |
-			      OM_BIT(OMERTA_A_PEER_ENDPOINT_PORT) |
-			      OM_BIT(OMERTA_A_PEER_ENDPOINT_SCOPE));
-	req.endpoint_addr = to->endpoint_addr;
-	req.endpoint_port = to->endpoint_port;
-	req.endpoint_scope = to->endpoint_scope;
-	if (om_nl_do(d->nl, OMERTA_CMD_PEER_SET, &om_peer_object, &req, &d->err))
-		om_complain(d->err.text);
-}
-
-void om_peers_resolved(struct om_daemon *d)
-{
-	const struct om_agent_peer *peer;
-	const struct om_peer_conf *c;
-	struct om_resolver_answer a;
-
-	while (om_resolver_answer(&d->resolver, &a)) {
-		if (!a.found || (a.peer.endpoint_addr.len != 4 &&
-				 a.peer.endpoint_addr.len != 16))
-			continue;
-		peer = om_agent_find(d->agent, a.id);
-		if (!peer || !om_agent_unanswered(peer))
-			continue;
-		/* The file may have changed since the question. */
-		c = conf_of(d, peer->hs.public);
-		if (c && c->endpoint && !strcmp(c->endpoint, a.endpoint))
-			move_peer(d, peer, &a.peer);
-	}
 }

@@ -7,6 +7,7 @@
 #include "lib/config.h"
 #include "lib/nl.h"
 #include "lib/peer_index.h"
+#include "lib/rtnl.h"
 #include "agent/resolver.h"
 #include "lib/times.h"
 
@@ -19,6 +20,13 @@ struct om_daemon {
 	struct om_nl_control *control;
 	struct om_nl_events *events;
 	struct om_resolver resolver;
+	struct om_rtnl *routes;
+	struct om_rtnl *network;	/* tells of changes */
+	uint64_t network_at;		/* when to look at a change, 0 for none */
+	bool network_changed;		/* since the latest dump */
+	bool nowhere;			/* peers with a name have no endpoint */
+	uint64_t nowhere_at;		/* when to look for them */
+	uint32_t mark;			/* mark of outgoing datagrams */
 	struct om_times *times;
 	const char *state_dir;		/* folder of @times_path */
 	char times_path[PATH_MAX];
@@ -95,8 +103,7 @@ int om_peers_bind(struct om_daemon *d);
 /* Forget the time of the peer that "omertactl times forget" names. */
 int om_peers_forget_time(struct om_daemon *d);
 
-/* Start a lookup of the name of a peer that does not answer. */
-void om_peers_ask(struct om_daemon *d, struct om_agent_peer *peer, uint64_t now);
-void om_peers_resolved(struct om_daemon *d);
+/* Return the file's settings of a peer, or NULL. */
+const struct om_peer_conf *om_peers_conf(const struct om_daemon *d, const uint8_t *public);
 
 #endif

@@ -33,12 +33,25 @@ static void let_go(int fd, pid_t parent)
 		_exit(OM_OK);
 }
 
+static void answer(struct om_resolver_answer *a)
+{
+	struct om_peer found[OM_RESOLVER_ADDRS] = { 0 };
+	size_t n = OM_RESOLVER_ADDRS;
+	struct om_err err;
+
+	if (om_endpoint_lookup(a->endpoint, found, &n, &err))
+		a->error = err.sys ? err.sys : EINVAL;
+	for (size_t i = 0; i < n; i++)
+		a->addr[a->n++] = (struct om_resolver_addr){
+			found[i].endpoint_addr, found[i].endpoint_port, found[i].endpoint_scope
+		};
+}
+
 /* Answer questions until the parent is gone. */
 static void serve(int fd)
 {
 	struct om_resolver_question q;
 	struct om_resolver_answer a;
-	struct om_err err;
 	ssize_t n;
 
 	for (;;) {
@@ -50,7 +63,8 @@ static void serve(int fd)
 			return;
 		a.id = q.id;
 		memcpy(a.endpoint, q.endpoint, sizeof(a.endpoint));
-		a.found = !om_endpoint_parse(a.endpoint, &a.peer, &err);
+		a.endpoint[sizeof(a.endpoint) - 1] = '\0';
+		answer(&a);
 		if (send(fd, &a, sizeof(a), MSG_NOSIGNAL) < 0)
 			return;
 	}

@@ -17,11 +17,19 @@ struct om_resolver_question {
 	char endpoint[OM_ENDPOINT_TEXT];
 };
 
+/* Most addresses of a name that are used */
+#define OM_RESOLVER_ADDRS	6
+
 struct om_resolver_answer {
-	uint32_t id;
-	char endpoint[OM_ENDPOINT_TEXT];	/* number of the question */
-	bool found;
-	struct om_peer peer;	/* only the endpoint is set */
+	uint32_t id;				/* id of the question */
+	char endpoint[OM_ENDPOINT_TEXT];
+	int error;				/* errno, or 0: see om_endpoint_parse() */
+	uint32_t n;
+	struct om_resolver_addr {
+		struct om_addr addr;
+		uint16_t port;
+		uint32_t scope;
+	} addr[OM_RESOLVER_ADDRS];		/* best first */
 };
 
 int om_resolver_start(struct om_resolver *r, struct om_err *err);

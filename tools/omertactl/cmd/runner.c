@@ -184,11 +184,29 @@ int om_runner_stop(const char *ifname, bool *ran, struct om_err *err)
 	return rc;
 }
 
+/* Return the main process of the service that runs this, or 0. */
+static pid_t service(void)
+{
+	const char *pid = getenv("MAINPID");
+
+	return pid && atoi(pid) > 1 ? atoi(pid) : 0;
+}
+
+bool om_runner_runs(const char *ifname)
+{
+	struct om_err unused;
+	pid_t pid;
+	int agent = service() ? -2 : find_agent(ifname, &pid, &unused);
+
+	if (agent >= 0)
+		close(agent);
+	return agent != -1;
+}
+
 int om_runner_reload(const char *ifname, bool *runs, struct om_err *err)
 {
-	const char *service = getenv("MAINPID");
-	pid_t pid = service ? atoi(service) : 0;
-	int agent = pid > 1 ? pidfd_open(pid, 0) : find_agent(ifname, &pid, err);
+	pid_t pid = service();
+	int agent = pid ? pidfd_open(pid, 0) : find_agent(ifname, &pid, err);
 	int rc = OM_OK;
 
 	*runs = agent >= 0;

@@ -22,6 +22,8 @@ int om_runner_start(const char *ifname, const char *config, bool *running,
  * *ran is false if there was none.
  */
 int om_runner_stop(const char *ifname, bool *ran, struct om_err *err);
+/* Return true if there is an agent, or this is a command of its service. */
+bool om_runner_runs(const char *ifname);
 /* Have the agent read its file again. *runs is false if there is none. */
 int om_runner_reload(const char *ifname, bool *runs, struct om_err *err);
 

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* What a command has done */
+/* Progress of a command */
 struct work {
 	struct om_ctx *ctx;
 	const struct om_target *t;
@@ -199,7 +199,7 @@ static int bring_up(struct work *w, bool agent, struct om_config *conf)
 	if (!rc && agent)
 		rc = om_runner_start(w->t->ifname, w->t->path, &running, err);
 	w->agent_started = !rc && agent && !running;
-	/* Whoever runs up again may have changed keys, which only the agent reads. */
+	/* Keys may have changed, and only the agent reads them. */
 	if (!rc && running)
 		rc = om_runner_reload(w->t->ifname, &w->agent_runs, err);
 	if (rc)
@@ -207,16 +207,17 @@ static int bring_up(struct work *w, bool agent, struct om_config *conf)
 	return rc;
 }
 
-/* The agent reads the secrets itself, after it has forked its resolver. */
-static int read_config(struct work *w, const char *arg, struct om_target *t, bool agent,
+/*
+ * The agent reads the secrets itself, after it has forked its resolver, and finds endpoints that
+ * have names. Without one, what is known now must do.
+ */
+static int read_config(struct work *w, bool agent, enum om_config_flags flags,
 		       struct om_config *conf)
 {
-	int rc = om_target_find(arg, t, &w->ctx->err);
+	int rc = om_config_read(w->t->path, OM_CONFIG_SECRETS | OM_CONFIG_UP | flags |
+				(agent ? OM_CONFIG_NO_NAMES : OM_CONFIG_TRY_NAMES),
+				conf, &w->ctx->err);
 
-	w->t = t;
-	if (!rc)
-		rc = om_config_read(t->path, OM_CONFIG_SECRETS | OM_CONFIG_UP |
-				    (agent ? OM_CONFIG_AGENT : 0), conf, &w->ctx->err);
 	if (!rc)
 		om_config_forget(conf);
 	return rc;
@@ -224,14 +225,17 @@ static int read_config(struct work *w, const char *arg, struct om_target *t, boo
 
 int om_up(struct om_ctx *ctx, struct om_args *args)
 {
-	struct work w = { .ctx = ctx };
-	struct om_config conf;
+	bool agent = !args->all;
 	struct om_target t;
-	int rc = read_config(&w, args->pos[0], &t, !args->all, &conf);
+	struct work w = { .ctx = ctx, .t = &t };
+	struct om_config conf;
+	int rc = om_target_find(args->pos[0], &t, &ctx->err);
 
+	if (!rc)
+		rc = read_config(&w, agent, agent ? OM_CONFIG_AGENT : 0, &conf);
 	if (rc)
 		return rc;
-	rc = bring_up(&w, !args->all, &conf);
+	rc = bring_up(&w, agent, &conf);
 	om_config_free(&conf);
 	if (!rc)
 		rc = report(&w, false, "is up");
@@ -241,11 +245,13 @@ int om_up(struct om_ctx *ctx, struct om_args *args)
 
 int om_reload(struct om_ctx *ctx, struct om_args *args)
 {
-	struct work w = { .ctx = ctx };
-	struct om_config conf;
 	struct om_target t;
-	int rc = read_config(&w, args->pos[0], &t, false, &conf);
+	struct work w = { .ctx = ctx, .t = &t };
+	struct om_config conf;
+	int rc = om_target_find(args->pos[0], &t, &ctx->err);
 
+	if (!rc)
+		rc = read_config(&w, om_runner_runs(t.ifname), 0, &conf);
 	if (rc)
 		return rc;
 	rc = apply(&w, &conf);

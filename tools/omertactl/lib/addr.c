@@ -2,6 +2,7 @@
 #include "lib/addr.h"
 
 #include "lib/quote.h"
+#include "lib/value.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -65,7 +66,25 @@ static int parse_port(const char *text, uint16_t *port)
 #define NAME_CHARACTERS	\
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._"
 
-/* Look up a host. *res stays NULL for a name unless @names. */
+/* Return true for a link-local address whose link does not exist yet. */
+static bool lacks_link(const char *host)
+{
+	const char *percent = strchr(host, '%');
+	char addr[INET6_ADDRSTRLEN];
+	struct in6_addr a;
+
+	if (!percent || (size_t)(percent - host) >= sizeof(addr))
+		return false;
+	snprintf(addr, sizeof(addr), "%.*s", (int)(percent - host), host);
+	return inet_pton(AF_INET6, addr, &a) == 1 && IN6_IS_ADDR_LINKLOCAL(&a) &&
+	       !om_ifname_check(percent + 1, &(struct om_err){ 0 }) &&
+	       !if_nametoindex(percent + 1);
+}
+
+/*
+ * Look up a host. *res stays NULL for what only the network can tell, unless @names; then
+ * err->sys tells that it may be known later.
+ */
 static int lookup(const char *host, bool names, struct addrinfo **res,
 		  struct om_err *err)
 {
@@ -79,9 +98,15 @@ static int lookup(const char *host, bool names, struct addrinfo **res,
 	if (!rc)
 		return OM_OK;
 	/* Names contain neither, so this is an invalid address. */
-	if (strpbrk(host, ":%"))
-		return om_err(err, OM_USAGE,
-			      "not an address, or no such scope interface");
+	if (strpbrk(host, ":%")) {
+		bool later = lacks_link(host);
+
+		if (later && !names)
+			return OM_OK;
+		om_err(err, OM_USAGE, "not an address, or no such scope interface");
+		err->sys = later ? ENODEV : 0;
+		return OM_USAGE;
+	}
 	/* Do not send text to name servers that cannot be a name, or may be a key. */
 	if (host[strspn(host, NAME_CHARACTERS)] || om_holds_key(host))
 		return om_err(err, OM_USAGE, "not a host's name");
@@ -89,12 +114,13 @@ static int lookup(const char *host, bool names, struct addrinfo **res,
 		return OM_OK;
 	hints.ai_flags = AI_ADDRCONFIG;
 	rc = getaddrinfo(host, NULL, &hints, res);
+	if (!rc)
+		return OM_OK;
 	if (rc == EAI_SYSTEM)
 		return om_err_sys(err, errno, "cannot resolve host");
-	if (rc)
-		return om_err(err, OM_SYSTEM, "cannot resolve host: %s",
-			      gai_strerror(rc));
-	return OM_OK;
+	om_err(err, OM_SYSTEM, "cannot resolve host: %s", gai_strerror(rc));
+	err->sys = rc == EAI_AGAIN ? EAGAIN : ENOENT;
+	return OM_SYSTEM;
 }
 
 /* Return what the kernel refuses about an address, or NULL. */
@@ -142,15 +168,39 @@ static void store_endpoint(struct om_peer *peer, const struct sockaddr *sa,
 	}
 }
 
-static int parse_endpoint(const char *text, bool names, struct om_peer *peer,
+/* Store the addresses that a peer can have, each once. Returns their number. */
+static size_t store_endpoints(struct om_peer *peers, size_t max, const struct addrinfo *res,
+			      uint16_t port, const char **bad)
+{
+	size_t n = 0, i;
+
+	for (; res && n < max; res = res->ai_next) {
+		const char *text = bad_endpoint(res->ai_addr);
+
+		if (text) {
+			*bad = text;
+			continue;
+		}
+		store_endpoint(&peers[n], res->ai_addr, port);
+		for (i = 0; i < n && !om_endpoint_equal(&peers[i], &peers[n]); i++)
+			;
+		n += i == n;
+	}
+	return n;
+}
+
+/* *n: size of @peers, then the number of addresses found */
+static int parse_endpoint(const char *text, bool names, struct om_peer *peers, size_t *n,
 			  struct om_err *err)
 {
 	char buf[OM_ENDPOINT_TEXT], *host = buf, *port_text = buf;
 	struct addrinfo *res = NULL;
-	const char *bad;
+	const char *bad = NULL;
+	size_t max = *n;
 	uint16_t port = 0;
 	int rc;
 
+	*n = 0;
 	if (strlen(text) >= sizeof(buf)) {
 		rc = om_err(err, OM_USAGE, "too long");
 		goto out;
@@ -163,11 +213,10 @@ static int parse_endpoint(const char *text, bool names, struct om_peer *peer,
 		rc = om_err(err, OM_USAGE, "expected HOST:PORT");
 	if (!rc)
 		rc = lookup(host, names, &res, err);
-	bad = !rc && res ? bad_endpoint(res->ai_addr) : NULL;
-	if (bad)
-		rc = om_err(err, OM_USAGE, "%s", bad);
 	if (!rc && res)
-		store_endpoint(peer, res->ai_addr, port);
+		*n = store_endpoints(peers, max, res, port, &bad);
+	if (!rc && bad && !*n)
+		rc = om_err(err, OM_USAGE, "%s", bad);
 out:
 	if (res)
 		freeaddrinfo(res);
@@ -178,12 +227,21 @@ out:
 
 int om_endpoint_parse(const char *text, struct om_peer *peer, struct om_err *err)
 {
-	return parse_endpoint(text, true, peer, err);
+	size_t n = 1;
+
+	return parse_endpoint(text, true, peer, &n, err);
 }
 
 int om_endpoint_check(const char *text, struct om_peer *peer, struct om_err *err)
 {
-	return parse_endpoint(text, false, peer, err);
+	size_t n = 1;
+
+	return parse_endpoint(text, false, peer, &n, err);
+}
+
+int om_endpoint_lookup(const char *text, struct om_peer *peers, size_t *n, struct om_err *err)
+{
+	return parse_endpoint(text, true, peers, n, err);
 }
 
 void om_endpoint_format(char *buf, size_t size, const struct om_peer *peer)

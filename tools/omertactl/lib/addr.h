@@ -13,8 +13,14 @@
 
 void om_addr_format(char *buf, size_t size, const struct om_addr *addr);
 
+/*
+ * Parse HOST:PORT, and look up a name. Only the endpoint of @peer is set. err->sys is EAGAIN if
+ * no name server answers, and not 0 if the address may be known later.
+ */
 int om_endpoint_parse(const char *text, struct om_peer *peer, struct om_err *err);
-/* The same, but host names are not looked up, and set nothing. */
+/* The same for all addresses, best first. *n: size of @peers, then their number */
+int om_endpoint_lookup(const char *text, struct om_peer *peers, size_t *n, struct om_err *err);
+/* The same, but host names are not looked up, nor links that do not exist, and set nothing. */
 int om_endpoint_check(const char *text, struct om_peer *peer, struct om_err *err);
 void om_endpoint_format(char *buf, size_t size, const struct om_peer *peer);
 bool om_endpoint_equal(const struct om_peer *a, const struct om_peer *b);

@@ -49,6 +49,7 @@ enum om_config_flags {
 	OM_CONFIG_NO_NAMES = 2,	/* do not look up host names */
 	OM_CONFIG_AGENT = 4,	/* a private key is needed */
 	OM_CONFIG_UP = 8,	/* for a tunnel of this machine */
+	OM_CONFIG_TRY_NAMES = 16, /* warn of endpoints that cannot be found yet, and go on */
 };
 
 /*

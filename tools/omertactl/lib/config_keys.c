@@ -100,6 +100,7 @@ static int check_peer(struct om_parser *p, const struct om_field *f,
 static int set_endpoint(struct om_parser *p, const char *value)
 {
 	struct om_peer_conf *c = peer_conf(p);
+	int rc;
 
 	free(c->endpoint);
 	c->endpoint = strdup(value);
@@ -107,7 +108,14 @@ static int set_endpoint(struct om_parser *p, const char *value)
 		return om_err_sys(p->err, ENOMEM, "Endpoint");
 	if (p->flags & OM_CONFIG_NO_NAMES)
 		return om_endpoint_check(value, om_parser_peer(p), p->err);
-	return om_endpoint_parse(value, om_parser_peer(p), p->err);
+	rc = om_endpoint_parse(value, om_parser_peer(p), p->err);
+	if (!rc || !(p->flags & OM_CONFIG_TRY_NAMES) || !p->err->sys)
+		return rc;
+	om_warn("%s:%u: a peer has no endpoint yet: %s", p->name, p->line, p->err->text);
+	/* Each name would take as long. */
+	if (p->err->sys == EAGAIN)
+		p->flags |= OM_CONFIG_NO_NAMES;
+	return OM_OK;
 }
 
 static int set_field(struct om_parser *p, const struct om_field *f,

@@ -25,9 +25,9 @@ struct om_parser {
 	unsigned int mistakes;
 	unsigned int interface_line;	/* line of [Interface], or 0 */
 	bool private_key_seen;
-	struct om_place mark;		/* of the value of FwMark, */
-	struct om_place mtu;		/* of MTU, */
-	struct om_place cpus;		/* and of Cpus */
+	struct om_place mark;		/* position of the value of FwMark */
+	struct om_place mtu;		/* position of the value of MTU */
+	struct om_place cpus;		/* position of the value of Cpus */
 	uint32_t keys_seen;		/* keys of config_keys.c in this section */
 	struct om_config *conf;
 	struct om_list places;		/* struct om_place of each prefix, over all peers */

@@ -12,7 +12,7 @@
 
 static const int families[] = { AF_INET, AF_INET6 };
 
-/* What is to be changed, and has been */
+/* The wanted state, and the changes so far */
 struct apply {
 	struct om_rtnl *r;
 	const struct om_config *conf;
@@ -99,7 +99,7 @@ int om_host_undo(const char *ifname, const struct om_list *changes, bool rules,
 		const struct om_host_change *c = OM_AT(changes, struct om_host_change, i);
 		struct om_err unused;
 
-		/* What was refused is not there to be undone. */
+		/* A refused change needs no undoing, so errors are expected. */
 		if ((!rules || c->kind == OM_HOST_RULE) && !make(r, c, true, &unused))
 			om_rtnl_flush(r, &unused);
 	}
@@ -241,7 +241,7 @@ static void want_routes(const struct om_config *conf, struct om_list *want)
 	om_list_free(&networks);
 }
 
-/* @sorted: what @routes must not have to be changed */
+/* Add or remove those of @routes that are not in @sorted. */
 static int change_routes(struct apply *a, const struct om_list *routes,
 			 const struct om_list *sorted, bool removed)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How much of a packet fits into a datagram */
+/* The longest packet that fits into a datagram */
 #ifndef OM_MTU_H
 #define OM_MTU_H
 

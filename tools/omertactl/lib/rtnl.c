@@ -29,13 +29,14 @@ struct request {
 	struct om_route route;		/* to be added; or its table is 0 */
 };
 
-/* What a dump looks for. Hosts without IPv6 dump other families. */
+/* A dump's search. Hosts without IPv6 dump other families. */
 struct search {
 	int family;
 	struct om_list *list;
 	struct om_defaults *defaults;
 	const struct om_route *route;	/* a route to find the device of */
 	uint32_t oif;			/* that device, or 0 */
+	uint32_t found;			/* device of the latest route */
 	uint32_t mtu;
 	bool up;
 };
@@ -134,6 +135,7 @@ static void on_route(const struct om_rtnl *r, struct nlmsghdr *h)
 	bool ours = r->ifindex && oif == (uint32_t)r->ifindex;
 	struct search *s = r->search;
 
+	s->found = rt->rtm_type == RTN_UNICAST || rt->rtm_type == RTN_LOCAL ? oif : 0;
 	if (rt->rtm_family != s->family || rt->rtm_flags & RTM_F_CLONED ||
 	    !get_prefix(&route.prefix, rt->rtm_family, rt->rtm_dst_len,
 			nlmsg_find_attr(h, sizeof(*rt), RTA_DST)))
@@ -507,7 +509,7 @@ int om_rtnl_rule(struct om_rtnl *r, bool new, const struct om_rule *rule,
  * Dumps
  */
 
-/* Send one request. @table: of routes, or 0 for those of the device */
+/* Send one request. @table: a table of routes, or 0 for routes of the device */
 static int ask(struct om_rtnl *r, int type, int flags, void *header, size_t len,
 	       uint32_t table, struct om_err *err)
 {
@@ -597,4 +599,77 @@ int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,
 	struct search s = { .family = family, .defaults = found };
 
 	return run_search(r, &s, RTM_GETROUTE, NLM_F_DUMP, &rt, sizeof(rt), table, err);
+}
+
+bool om_rtnl_reaches(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope,
+		     uint32_t mark)
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETROUTE, 0);
+	struct rtmsg rt = {
+		.rtm_family = addr->len == 4 ? AF_INET : AF_INET6,
+		.rtm_dst_len = (uint8_t)(addr->len * 8),
+	};
+	struct search s = { .family = rt.rtm_family };
+	struct om_err unused;
+	int rc = msg ? nlmsg_append(msg, &rt, sizeof(rt), NLMSG_ALIGNTO) : -NLE_NOMEM;
+
+	if (!rc)
+		rc = nla_put(msg, RTA_DST, addr->len, addr->b);
+	if (!rc && mark)
+		rc = nla_put_u32(msg, RTA_MARK, mark);
+	if (!rc && scope)
+		rc = nla_put_u32(msg, RTA_OIF, scope);
+	if (msg && rc)
+		nlmsg_free(msg);
+	r->search = &s;
+	rc = put(r, rc, msg, &unused, "route");
+	if (!rc)
+		rc = send_batch(r, &unused);
+	return !rc && s.found && s.found != (uint32_t)r->ifindex;
+}
+
+/*
+ * Changes
+ */
+
+/* The contents of messages do not matter. */
+#define WATCH_BUFFER	32768
+
+struct om_rtnl *om_rtnl_watch(struct om_err *err)
+{
+	static const int groups[] = {
+		RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
+		RTNLGRP_IPV6_ROUTE
+	};
+	struct om_rtnl *r = calloc(1, sizeof(*r));
+	int rc = -NLE_NOMEM;
+
+	if (r)
+		r->sk = nl_socket_alloc();
+	if (r && r->sk)
+		rc = nl_connect(r->sk, NETLINK_ROUTE);
+	for (size_t i = 0; i < OM_ARRAY_SIZE(groups) && rc >= 0; i++)
+		rc = nl_socket_add_membership(r->sk, groups[i]);
+	if (rc >= 0)
+		rc = nl_socket_set_buffer_size(r->sk, WATCH_BUFFER, 0);
+	if (rc >= 0)
+		rc = nl_socket_set_nonblocking(r->sk);
+	if (rc >= 0)
+		return r;
+	lib_error(err, rc);
+	om_rtnl_close(r);
+	return NULL;
+}
+
+int om_rtnl_fd(const struct om_rtnl *r)
+{
+	return nl_socket_get_fd(r->sk);
+}
+
+void om_rtnl_drain(struct om_rtnl *r)
+{
+	char unused;
+
+	while (recv(om_rtnl_fd(r), &unused, 1, MSG_DONTWAIT | MSG_TRUNC) >= 0 || errno == ENOBUFS)
+		;
 }

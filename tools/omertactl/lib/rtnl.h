@@ -62,10 +62,23 @@ int om_rtnl_rules(struct om_rtnl *r, int family, struct om_list *rules, struct o
 /* Default routes of a table */
 struct om_defaults {
 	unsigned int all;
-	unsigned int ours;		/* those into the device */
+	unsigned int ours;		/* routes into the device */
 };
 
 int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,
 		     struct om_defaults *found, struct om_err *err);
+
+/*
+ * Return true if there is a route to an address for packets with a mark, and it does not lead
+ * into the device. @scope: the link of a link-local address, or 0
+ */
+bool om_rtnl_reaches(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope,
+		     uint32_t mark);
+
+/* Open a socket that tells when links, addresses and routes change; it does not block. */
+struct om_rtnl *om_rtnl_watch(struct om_err *err);
+int om_rtnl_fd(const struct om_rtnl *r);
+/* Forget what has been told. */
+void om_rtnl_drain(struct om_rtnl *r);
 
 #endif

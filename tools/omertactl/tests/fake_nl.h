@@ -12,11 +12,12 @@ struct fake {
 	char host[1500];		/* one line for each change outside of the device */
 	const char *refused;		/* refuse the change that begins with this text */
 	unsigned int defaults;		/* default routes in each table, of others */
-	struct om_list addresses;	/* of the device: struct om_prefix */
+	struct om_list addresses;	/* addresses of the device: struct om_prefix */
 	struct om_list routes;		/* struct om_route */
 	struct om_list rules;		/* struct om_rule */
-	uint32_t mtu;			/* of the device */
+	uint32_t mtu;			/* MTU of the device */
 	bool up;
+	uint8_t unreachable;		/* bytes of the addresses that have no route */
 	unsigned int requests;
 	unsigned int reads;		/* gets and dumps */
 	unsigned int fail_at;		/* refuse this request, from 1 */

@@ -471,7 +471,7 @@ static void check_all(void)
 	unit_run_free(&run);
 }
 
-/* What only "up" refuses; and a mark at the begin of a file is no mistake. */
+/* "check" finds mistakes that only matter to "up". A byte order mark is none. */
 static void check_for_up(void)
 {
 	static const struct {

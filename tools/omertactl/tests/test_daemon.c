@@ -4,12 +4,14 @@
 
 #include "fake_nl.h"
 
-#include "agent/daemon_peers.h"
+#include "agent/daemon_endpoints.h"
 
 #include "lib/keygen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -494,6 +496,101 @@ static void forget_time(struct om_daemon *d)
 	tear_down(d);
 }
 
+/* Return the number of questions that the resolver has got. */
+static unsigned int questions(int fd)
+{
+	struct om_resolver_question q;
+	unsigned int n = 0;
+
+	while (recv(fd, &q, sizeof(q), MSG_DONTWAIT) == sizeof(q))
+		n += !strcmp(q.endpoint, "b.test:7");
+	return n;
+}
+
+static void answer(struct om_daemon *d, int fd, const struct om_resolver_answer *a)
+{
+	send(fd, a, sizeof(*a), 0);
+	om_endpoints_resolved(d);
+}
+
+/* The addresses of a name come in turn, if there is a route to them. */
+static void addresses(struct om_daemon *d)
+{
+	static const char text[] =
+		"[Interface]\nPrivateKey = AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\n"
+		"[Peer]\nPublicKey = BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=\nEndpoint = b.test:7\n";
+	struct om_resolver_answer a = {
+		.id = 1, .endpoint = "b.test:7", .n = 3,
+		.addr = { { .addr.len = 5 }, { { .len = 4, .b = { 9 } }, 7, 0 },
+			  { { .len = 16, .b = { 8 } }, 7, 0 } },
+	};
+	struct om_resolver_answer none = { .id = 1, .endpoint = "b.test:7", .error = ENOENT };
+	unsigned int n = 0;
+	struct om_peer *peer;
+	struct om_err err;
+	uint64_t now;
+	int fd[2], tty = dup(STDERR_FILENO), log;
+
+	set_up(d, "addresses.times");
+	/* Log messages would end the list of results. */
+	log = open(unit_file("log", "", 0, 0600), O_WRONLY | O_APPEND);
+	dup2(log, STDERR_FILENO);
+	close(log);
+	d->config = unit_file("names.conf", text, strlen(text), 0600);
+	socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fd);
+	d->resolver.fd = fd[0];
+	d->routes = om_rtnl_open("omr0", &err);
+	d->network = om_rtnl_watch(&err);
+	add_peer(1, 7);
+	unit_ok(!om_peers_read_config(d, &err) && !om_peers_adopt(d) && questions(fd[1]) == 1,
+		"daemon: a peer without an endpoint is looked for", "%s", err.text);
+	/* A minute of lookups in vain: after 1, 3, 7, 15, 31 s */
+	now = agent.first->asked_at;
+	for (unsigned int s = 1; s <= 60; s++) {
+		om_endpoints_run(d, now + s * 1000);
+		n += questions(fd[1]);
+		answer(d, fd[1], &none);
+	}
+	unit_ok(n == 5 && agent.first->nowhere_told, "daemon: with growing pauses", "%u", n);
+	d->nowhere = false;
+	om_endpoints_network(d);
+	om_endpoints_run(d, d->network_at);
+	unit_ok(d->adopt && d->network_changed && !om_peers_adopt(d) && questions(fd[1]) == 1 &&
+		!d->network_changed, "daemon: and at once when the network changes", "%d", d->adopt);
+	peer = fake_peer(fake_device("omr0"), 1);
+	fake.unreachable = 4;
+	answer(d, fd[1], &a);
+	unit_ok(peer->endpoint_addr.len == 16 && peer->endpoint_port == 7 && !agent.first->nowhere,
+		"daemon: the first address that has a route is used", "%u", peer->endpoint_addr.len);
+	answer(d, fd[1], &a);
+	om_endpoints_unanswered(d, agent.first);
+	unit_ok(peer->endpoint_addr.len == 16, "daemon: no other has one", "%u",
+		peer->endpoint_addr.len);
+	fake.unreachable = 0;
+	om_endpoints_unanswered(d, agent.first);
+	unit_ok(peer->endpoint_addr.len == 4, "daemon: they come in turn", "%u",
+		peer->endpoint_addr.len);
+	om_endpoints_unanswered(d, agent.first);
+	unit_ok(peer->endpoint_addr.len == 16, "daemon: and again", "%u", peer->endpoint_addr.len);
+	fake.unreachable = 16;
+	om_peers_adopt(d);
+	unit_ok(peer->endpoint_addr.len == 16, "daemon: without a change it stays", "%u",
+		peer->endpoint_addr.len);
+	d->network_changed = true;
+	om_peers_adopt(d);
+	unit_ok(peer->endpoint_addr.len == 4, "daemon: a route that is gone is an answer", "%u",
+		peer->endpoint_addr.len);
+	dup2(tty, STDERR_FILENO);
+	close(tty);
+	close(fd[1]);
+	om_resolver_stop(&d->resolver);
+	om_endpoints_close(d);
+	om_config_free(&d->conf);
+	d->routes = NULL;
+	d->network = NULL;
+	tear_down(d);
+}
+
 void test_daemon(void)
 {
 	struct om_daemon d = { .ifname = "omr0", .nl = om_nl_new() };
@@ -508,6 +605,7 @@ void test_daemon(void)
 	other_peer(&d);
 	new_key(&d);
 	forget_time(&d);
+	addresses(&d);
 	om_nl_free(d.nl);
 	fake_reset();
 }

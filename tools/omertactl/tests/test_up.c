@@ -208,7 +208,7 @@ static void rules(void)
 	run("down: down already", "down %s", 0, LOOKS, "omr0 is down already");
 	add_rules();
 	run("down: rules without a device", "down %s", 0, both, "");
-	/* Those that an interrupted command has left, twice or in part */
+	/* An interrupted command may leave rules twice or in part. */
 	add_rules();
 	add_rule(AF_INET, 51900, 51900);
 	run("down: a rule that is there twice", "down %s", 0,
@@ -292,7 +292,7 @@ static void converge(void)
 	    "no address 10.9.9.9/32 dev omr0\nno route 10.9.9.9/32 dev omr0 table 254\n" LOOK4, "");
 }
 
-/* What has changed in the file, and no more; with the rules of a default route that is gone */
+/* "reload" applies the differences, and removes the rules of a default route that is gone. */
 static void reload(void)
 {
 	write_file("[Interface]\nAddress = 10.9.0.1/24, 10.7.0.1/24\nMTU = 1290\n" PEER
@@ -307,7 +307,7 @@ static void reload(void)
 	    "route fd07::/16 added\nroute ::/0 removed\nIPv6 rule of table 254 removed\nIPv6 rule of table 51900 removed\n");
 	run("reload: as JSON", "-j reload %s", 0, LOOKS,
 	    "[{\"ifname\":\"omr0\",\"changed\":false,\"changes\":[]}]\n");
-	/* What is refused is not half done. */
+	/* A refusal undoes the earlier changes. */
 	write_file("[Interface]\nAddress = 10.7.0.1/24\n" PEER
 		   "AllowedIPs = 10.8.0.0/16, fd07::/16, 10.6.0.0/16\n");
 	fake.refused = "route 10.6.0.0/16";

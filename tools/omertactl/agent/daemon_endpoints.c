@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "agent/daemon_endpoints.h"
+
+#include "lib/quote.h"
+#include "lib/rtnl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Pause between two lookups of the name of a peer that does not answer, */
+#define ASK_MS		15000
+/* and of one that has no endpoint: doubled each time */
+#define FIRST_MS	1000
+#define MOST_MS		60000
+/* Changes of the network come in groups. */
+#define SETTLE_MS	200
+
+static uint64_t boot_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+int om_endpoints_open(struct om_daemon *d, struct om_err *err)
+{
+	d->routes = om_rtnl_open(d->ifname, err);
+	if (d->routes)
+		d->network = om_rtnl_watch(err);
+	return d->network ? OM_OK : OM_SYSTEM;
+}
+
+void om_endpoints_close(struct om_daemon *d)
+{
+	om_rtnl_close(d->routes);
+	om_rtnl_close(d->network);
+}
+
+/*
+ * Names
+ */
+
+static const char *endpoint_of(const struct om_daemon *d, const struct om_agent_peer *peer)
+{
+	const struct om_peer_conf *c = om_peers_conf(d, peer->hs.public);
+
+	return c ? c->endpoint : NULL;
+}
+
+/* @at_once: do not wait for the pause after the latest lookup */
+static void ask(struct om_daemon *d, struct om_agent_peer *peer, uint64_t now, bool at_once)
+{
+	const char *endpoint = endpoint_of(d, peer);
+	uint32_t pause = peer->nowhere ? peer->ask_pause : ASK_MS;
+
+	if (!endpoint || (!at_once && peer->asked_at && now - peer->asked_at < pause))
+		return;
+	peer->asked_at = now;
+	peer->ask_pause = at_once || !pause ? FIRST_MS : 2 * pause < MOST_MS ? 2 * pause : MOST_MS;
+	om_resolver_ask(&d->resolver, peer->id, endpoint);
+}
+
+static void tell(const struct om_daemon *d, const struct om_agent_peer *peer, const char *what,
+		 const char *why)
+{
+	struct om_err err;
+
+	om_err(&err, OM_OK, "%s: peer %" PRIu32 " %s%s", d->ifname, peer->id, what, why);
+	om_complain(err.text);
+}
+
+static void tell_nowhere(const struct om_daemon *d, struct om_agent_peer *peer, int error)
+{
+	if (peer->nowhere_told || !peer->nowhere)
+		return;
+	peer->nowhere_told = true;
+	tell(d, peer, "has no endpoint yet: ",
+	     error == EAGAIN ? "no name server answers" :
+	     error == ENODEV ? "the link of its address does not exist" :
+	     error == ENOENT ? "its name is not known" : "its name cannot be resolved");
+}
+
+/*
+ * Addresses
+ */
+
+static bool reaches(struct om_daemon *d, const struct om_addr *addr, uint32_t scope)
+{
+	return om_rtnl_reaches(d->routes, addr, scope, d->mark);
+}
+
+static bool is_current(const struct om_peer *now, const struct om_resolver_addr *a)
+{
+	return now->endpoint_addr.len == a->addr.len && now->endpoint_port == a->port &&
+	       now->endpoint_scope == a->scope &&
+	       !memcmp(now->endpoint_addr.b, a->addr.b, a->addr.len);
+}
+
+static bool use(struct om_daemon *d, struct om_agent_peer *peer,
+		const struct om_resolver_addr *a)
+{
+	char text[OM_ENDPOINT_LEN];
+	struct om_peer req;
+
+	om_peer_ref(&req, d->ifname, peer->id);
+	req.has |= OM_BIT(OMERTA_A_PEER_ENDPOINT_ADDR) | OM_BIT(OMERTA_A_PEER_ENDPOINT_PORT) |
+		   (a->scope ? OM_BIT(OMERTA_A_PEER_ENDPOINT_SCOPE) : 0);
+	req.endpoint_addr = a->addr;
+	req.endpoint_port = a->port;
+	req.endpoint_scope = a->scope;
+	if (om_nl_do(d->nl, OMERTA_CMD_PEER_SET, &om_peer_object, &req, &d->err)) {
+		om_complain(d->err.text);
+		return false;
+	}
+	om_endpoint_format(text, sizeof(text), &req);
+	/* Not for each of several addresses in turn */
+	if (peer->nowhere || d->network_changed)
+		tell(d, peer, "is looked for at ", text);
+	peer->nowhere = false;
+	peer->nowhere_told = false;
+	peer->ask_pause = 0;
+	return true;
+}
+
+/*
+ * Use the next address that has a route. Without an endpoint any will do: a route may come.
+ * Returns false if there is none but the current one.
+ */
+static bool use_next(struct om_daemon *d, struct om_agent_peer *peer, const struct om_peer *now)
+{
+	for (uint32_t i = 0; i < peer->addrs; i++) {
+		uint32_t k = (peer->next_addr + i) % peer->addrs;
+		const struct om_resolver_addr *a = &peer->addr[k];
+
+		if (is_current(now, a) || !reaches(d, &a->addr, a->scope))
+			continue;
+		peer->next_addr = k + 1;
+		return use(d, peer, a);
+	}
+	return !now->endpoint_addr.len && peer->addrs && use(d, peer, &peer->addr[0]);
+}
+
+bool om_endpoints_reach(struct om_daemon *d, uint32_t peer_id, struct om_peer *now)
+{
+	struct om_agent_peer *peer;
+
+	if (!om_peers_get(d, peer_id, now))
+		return false;
+	peer = om_agent_find(d->agent, peer_id);
+	peer->nowhere = !now->endpoint_addr.len;
+	if (!peer->nowhere && (!endpoint_of(d, peer) ||
+			       reaches(d, &now->endpoint_addr, now->endpoint_scope)))
+		return true;
+	ask(d, peer, boot_ms(), false);
+	if (use_next(d, peer, now) && !om_peers_get(d, peer_id, now))
+		return false;
+	return now->endpoint_addr.len;
+}
+
+void om_endpoints_unanswered(struct om_daemon *d, struct om_agent_peer *peer)
+{
+	struct om_peer now;
+
+	ask(d, peer, boot_ms(), false);
+	if (peer->addrs && om_peers_get(d, peer->id, &now))
+		use_next(d, peer, &now);
+}
+
+void om_endpoints_see(struct om_daemon *d, struct om_agent_peer *peer,
+		      const struct om_peer *now)
+{
+	bool changed = d->network_changed;
+
+	peer->nowhere = !now->endpoint_addr.len;
+	if (peer->nowhere) {
+		if (endpoint_of(d, peer))
+			d->nowhere = true;
+		ask(d, peer, boot_ms(), changed);
+	} else if (changed && endpoint_of(d, peer) &&
+		   !reaches(d, &now->endpoint_addr, now->endpoint_scope)) {
+		ask(d, peer, boot_ms(), true);
+		use_next(d, peer, now);
+	}
+	if (changed)
+		om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_NETWORK, 0);
+}
+
+/* Take the addresses of a name. The answer comes from a process that is not trusted. */
+static void take(struct om_daemon *d, struct om_agent_peer *peer,
+		 const struct om_resolver_answer *a)
+{
+	struct om_peer now;
+
+	peer->addrs = 0;
+	peer->next_addr = 0;
+	for (uint32_t i = 0; i < a->n && i < OM_RESOLVER_ADDRS; i++)
+		if (a->addr[i].addr.len == 4 || a->addr[i].addr.len == 16)
+			peer->addr[peer->addrs++] = a->addr[i];
+	if (!peer->addrs)
+		tell_nowhere(d, peer, a->error);
+	if (!peer->addrs || !om_peers_get(d, peer->id, &now))
+		return;
+	if (!now.endpoint_addr.len || om_agent_unanswered(peer) ||
+	    !reaches(d, &now.endpoint_addr, now.endpoint_scope)) {
+		if (!use_next(d, peer, &now))
+			return;
+		/* Packets or keepalives may wait for it. */
+		om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_NETWORK, 0);
+		if (!now.endpoint_addr.len && now.keepalive)
+			om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_EARLY, 0);
+	}
+}
+
+void om_endpoints_resolved(struct om_daemon *d)
+{
+	struct om_resolver_answer a;
+	struct om_agent_peer *peer;
+	const char *endpoint;
+
+	while (om_resolver_answer(&d->resolver, &a)) {
+		peer = om_agent_find(d->agent, a.id);
+		endpoint = peer ? endpoint_of(d, peer) : NULL;
+		/* The file may have changed since the question. */
+		if (endpoint && !strncmp(endpoint, a.endpoint, sizeof(a.endpoint)))
+			take(d, peer, &a);
+	}
+}
+
+/*
+ * Time
+ */
+
+void om_endpoints_network(struct om_daemon *d)
+{
+	if (!d->network_at)
+		d->network_at = boot_ms() + SETTLE_MS;
+}
+
+uint64_t om_endpoints_run(struct om_daemon *d, uint64_t now)
+{
+	uint64_t next = UINT64_MAX;
+
+	if (d->network_at && now >= d->network_at) {
+		om_rtnl_drain(d->network);
+		d->network_at = 0;
+		d->network_changed = true;
+		d->adopt = true;
+	}
+	if (d->network_at)
+		next = d->network_at;
+	if (!d->nowhere)
+		return next;
+	if (now >= d->nowhere_at) {
+		d->nowhere = false;
+		d->nowhere_at = now + FIRST_MS;
+		for (struct om_agent_peer *p = d->agent->first; p; p = p->next) {
+			if (!p->nowhere || !endpoint_of(d, p))
+				continue;
+			ask(d, p, now, false);
+			d->nowhere = true;
+		}
+	}
+	return d->nowhere && d->nowhere_at < next ? d->nowhere_at : next;
+}
