@@ -424,6 +424,39 @@ test_dead_address() {
 	is 192.0.2.2:51900 peer_endpoint a b
 }
 
+# device_mtu NS
+device_mtu() {
+	on "$1" ip -j link show omr0 | jq '.[0].mtu'
+}
+
+# Without MTU in the file, it is that of the path, also when the path changes.
+test_mtu() {
+	two_files
+	sed -i '/^MTU/d' "$DIR/a.conf"
+	on a ip link set to_b mtu 1492
+	notes 'omr0: MTU 1400, as that of the path outside is 1492' up a
+	up b
+	is 1400 device_mtu a
+	pings a -s 1372 -M do 10.9.0.2
+	on a ip link set to_b mtu 1450
+	await is 1358 device_mtu a
+	pings a -s 1330 -M do 10.9.0.2
+	# A route may know better than its link.
+	on a ip route add 192.0.2.2/32 dev to_b mtu 1400
+	await is 1308 device_mtu a
+	on a ip route del 192.0.2.2/32 dev to_b
+	# With IPv6 in the tunnel it stays at 1280.
+	on a ip link set to_b mtu 1300
+	on b ip link set to_a mtu 1300
+	await is 1280 device_mtu a
+	await is 1280 device_mtu b
+	on a ip -6 addr show dev omr0 | grep fd09::1
+	pings a fd09::2
+	down a
+	notes 'IPv6 needs 1280, so datagrams of full size are fragmented' up a
+	pings a -s 1232 fd09::2
+}
+
 # The outer link is replaced by another.
 test_another_link() {
 	two_files
@@ -437,7 +470,7 @@ test_another_link() {
 
 TESTS=(test_up_down test_default_route test_up_fails test_many_routes test_own_network
 	test_converge test_reload test_stuck_agent test_container test_late_names
-	test_which_address test_dead_address test_another_link test_new_module)
+	test_which_address test_dead_address test_mtu test_another_link test_new_module)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "agent/daemon_endpoints.h"
 
-#include "lib/quote.h"
+#include "lib/mtu.h"
 #include "lib/rtnl.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ static void tell_nowhere(const struct om_daemon *d, struct om_agent_peer *peer, 
 
 static bool reaches(struct om_daemon *d, const struct om_addr *addr, uint32_t scope)
 {
-	return om_rtnl_reaches(d->routes, addr, scope, d->mark);
+	return om_rtnl_path_mtu(d->routes, addr, scope, d->mark);
 }
 
 static bool is_current(const struct om_peer *now, const struct om_resolver_addr *a)
@@ -123,7 +123,32 @@ static bool use(struct om_daemon *d, struct om_agent_peer *peer,
 	peer->nowhere = false;
 	peer->nowhere_told = false;
 	peer->ask_pause = 0;
+	/* The path may have another MTU. */
+	d->adopt |= !d->conf.host.mtu;
 	return true;
+}
+
+void om_endpoints_set_mtu(struct om_daemon *d, const struct om_list *peers, uint32_t chunk)
+{
+	uint32_t before = d->mtu;
+	struct om_mtu choice;
+	char text[160];
+
+	if (d->conf.host.mtu ||
+	    om_mtu_choose(d->routes, peers, chunk, om_config_has_v6(&d->conf), d->mark, &choice,
+			  &d->err))
+		return;
+	d->mtu = choice.mtu;
+	/* The first choice is that of "up", unless an administrator has made another. */
+	if (!before || before == choice.mtu)
+		return;
+	if (om_rtnl_set_mtu(d->routes, choice.mtu, &d->err) || om_rtnl_flush(d->routes, &d->err)) {
+		om_complain(d->err.text);
+		return;
+	}
+	om_mtu_describe(text, sizeof(text), &choice);
+	om_err(&d->err, OM_OK, "%s: %s", d->ifname, text);
+	om_complain(d->err.text);
 }
 
 /*

@@ -23,6 +23,11 @@ void om_endpoints_unanswered(struct om_daemon *d, struct om_agent_peer *peer);
 /* Look at a peer that was read from the kernel. */
 void om_endpoints_see(struct om_daemon *d, struct om_agent_peer *peer,
 		      const struct om_peer *now);
+/*
+ * Set the device's MTU if the paths to the peers have another one than before, and the file
+ * sets none. @peers: all of the kernel, struct om_peer
+ */
+void om_endpoints_set_mtu(struct om_daemon *d, const struct om_list *peers, uint32_t chunk);
 /* Take the resolver's answers. */
 void om_endpoints_resolved(struct om_daemon *d);
 

@@ -269,6 +269,7 @@ int om_peers_adopt(struct om_daemon *d)
 	d->mark = state.dev.fwmark;
 	adopt_state(d, &state);
 	d->network_changed = false;
+	om_endpoints_set_mtu(d, &state.peers, state.dev.chunk_size);
 	om_state_free(&state);
 	for (size_t i = 0; i < d->stale.n; i++) {
 		const struct om_stale_peer *p = OM_AT(&d->stale, struct om_stale_peer, i);

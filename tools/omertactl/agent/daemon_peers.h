@@ -27,6 +27,7 @@ struct om_daemon {
 	bool nowhere;			/* peers with a name have no endpoint */
 	uint64_t nowhere_at;		/* when to look for them */
 	uint32_t mark;			/* mark of outgoing datagrams */
+	uint32_t mtu;			/* latest choice of the device's MTU, or 0 */
 	struct om_times *times;
 	const char *state_dir;		/* folder of @times_path */
 	char times_path[PATH_MAX];

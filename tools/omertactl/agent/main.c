@@ -18,7 +18,8 @@
 static void ready(int fd)
 {
 	om_complain_to_syslog();
-	dup2(STDOUT_FILENO, STDERR_FILENO);
+	if (dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
+		om_complain("standard error stays open: its reader waits for this process");
 	if (write(fd, "", 1) != 1)
 		om_complain("the process that started the agent has exited");
 	close(fd);

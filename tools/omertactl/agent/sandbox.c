@@ -85,7 +85,7 @@ static const char *const agent_calls[] = {
 	"open", "openat", "read", "readv", "pread64", "write", "writev", "pwrite64", "close",
 	"lseek", "_llseek", "stat", "stat64", "fstat", "fstat64", "lstat", "newfstatat",
 	"fstatat64", "statx", "access", "faccessat", "faccessat2", "fcntl", "fcntl64", "flock",
-	"ftruncate", "ftruncate64", "fsync", "fdatasync", "fchmod", "rename", "renameat",
+	"ftruncate", "ftruncate64", "fsync", "fdatasync", "fchmod", "dup2", "dup3", "rename", "renameat",
 	"renameat2", "unlink", "unlinkat", "ioctl",
 	/* Sockets: netlink, syslog, the service manager */
 	"socket", "bind", "connect", "getsockname", "getsockopt", "setsockopt", "send", "sendto",

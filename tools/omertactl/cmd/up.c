@@ -5,6 +5,7 @@
 #include "lib/config.h"
 #include "lib/host.h"
 #include "lib/json.h"
+#include "lib/mtu.h"
 #include "lib/nl.h"
 #include "cmd/print.h"
 #include "lib/quote.h"
@@ -25,6 +26,7 @@ struct work {
 	bool deleted;
 	unsigned int settings;		/* changes of the device and its peers */
 	struct om_list host;		/* struct om_host_change */
+	struct om_mtu mtu;		/* if the file leaves it open */
 	bool agent_started;
 	bool agent_stopped;
 	bool agent_runs;
@@ -174,6 +176,27 @@ static void roll_back(struct work *w)
 			      w->settings == 1 ? "s" : "");
 }
 
+/* Take the endpoints from the kernel, as peers may have moved. */
+static int choose_mtu(struct work *w, struct om_config *conf)
+{
+	struct om_err *err = &w->ctx->err;
+	struct om_rtnl *r = om_rtnl_open(w->t->ifname, err);
+	struct om_state state;
+	int rc = OM_SYSTEM;
+
+	if (r)
+		rc = om_state_load(w->ctx->nl, w->t->ifname, OM_PEERS, &state, err);
+	if (!rc) {
+		rc = om_mtu_choose(r, &state.peers, state.dev.chunk_size, om_config_has_v6(conf),
+				   state.dev.fwmark, &w->mtu, err);
+		om_state_free(&state);
+	}
+	if (!rc)
+		conf->host.mtu = w->mtu.mtu;
+	om_rtnl_close(r);
+	return rc;
+}
+
 /* Make the device and the host's part what the file says. */
 static int apply(struct work *w, struct om_config *conf)
 {
@@ -181,6 +204,8 @@ static int apply(struct work *w, struct om_config *conf)
 
 	om_host_set_mark(conf);
 	rc = set_device(w, conf);
+	if (!rc && !conf->host.mtu)
+		rc = choose_mtu(w, conf);
 	if (!rc)
 		rc = om_host_apply(w->t->ifname, conf, w->made, &w->host, &w->ctx->err);
 	return rc;
@@ -227,6 +252,7 @@ int om_up(struct om_ctx *ctx, struct om_args *args)
 {
 	bool agent = !args->all;
 	struct om_target t;
+	char text[160];
 	struct work w = { .ctx = ctx, .t = &t };
 	struct om_config conf;
 	int rc = om_target_find(args->pos[0], &t, &ctx->err);
@@ -237,6 +263,10 @@ int om_up(struct om_ctx *ctx, struct om_args *args)
 		return rc;
 	rc = bring_up(&w, agent, &conf);
 	om_config_free(&conf);
+	if (!rc && w.mtu.mtu && has_changed(&w)) {
+		om_mtu_describe(text, sizeof(text), &w.mtu);
+		fprintf(stderr, "omertactl: %s: %s\n", t.ifname, text);
+	}
 	if (!rc)
 		rc = report(&w, false, "is up");
 	om_list_free(&w.host);

@@ -65,6 +65,8 @@ int om_config_check(const char *path, bool agent, struct om_err *err);
  * the addresses, or 0 for any
  */
 bool om_config_has_default(const struct om_config *conf, unsigned int addr_len);
+/* Return true if a file has IPv6 addresses, or routes. */
+bool om_config_has_v6(const struct om_config *conf);
 /* Free only the secrets. */
 void om_config_forget(struct om_config *conf);
 void om_config_free(struct om_config *conf);

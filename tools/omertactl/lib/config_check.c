@@ -85,7 +85,7 @@ static int check_mark(struct om_parser *p)
 	return OM_USAGE;
 }
 
-static bool has_v6(const struct om_config *conf)
+bool om_config_has_v6(const struct om_config *conf)
 {
 	for (size_t i = 0; i < conf->host.addresses.n; i++)
 		if (OM_AT(&conf->host.addresses, struct om_prefix, i)->addr.len == 16)
@@ -115,7 +115,7 @@ static int check_mtu(struct om_parser *p)
 		om_err(p->err, OM_USAGE,
 		       "MTU: %" PRIu32 ": with ChunkSize %" PRIu32 " it is at most %" PRIu32,
 		       mtu, chunk, max);
-	else if (mtu < OM_MTU_MIN_V6 && has_v6(p->conf))
+	else if (mtu < OM_MTU_MIN_V6 && om_config_has_v6(p->conf))
 		om_err(p->err, OM_USAGE,
 		       "MTU: %" PRIu32 ": IPv6 in Address or AllowedIPs needs at least %d",
 		       mtu, OM_MTU_MIN_V6);

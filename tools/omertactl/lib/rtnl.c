@@ -35,8 +35,9 @@ struct search {
 	struct om_list *list;
 	struct om_defaults *defaults;
 	const struct om_route *route;	/* a route to find the device of */
-	uint32_t oif;			/* that device, or 0 */
-	uint32_t found;			/* device of the latest route */
+	uint32_t oif;			/* device of that or of the default route, or 0 */
+	uint32_t found;			/* device of the latest route, */
+	uint32_t found_mtu;		/* and its own MTU, or 0 */
 	uint32_t mtu;
 	bool up;
 };
@@ -127,6 +128,15 @@ static uint32_t get_u32(struct nlmsghdr *h, int len, int attr)
 	return a && nla_len(a) == sizeof(uint32_t) ? nla_get_u32(a) : 0;
 }
 
+static uint32_t get_route_mtu(struct nlmsghdr *h)
+{
+	struct nlattr *metrics = nlmsg_find_attr(h, sizeof(struct rtmsg), RTA_METRICS);
+	struct nlattr *mtu = metrics ? nla_find(nla_data(metrics), nla_len(metrics),
+						RTAX_MTU) : NULL;
+
+	return mtu && nla_len(mtu) == sizeof(uint32_t) ? nla_get_u32(mtu) : 0;
+}
+
 static void on_route(const struct om_rtnl *r, struct nlmsghdr *h)
 {
 	const struct rtmsg *rt = nlmsg_data(h);
@@ -136,6 +146,7 @@ static void on_route(const struct om_rtnl *r, struct nlmsghdr *h)
 	struct search *s = r->search;
 
 	s->found = rt->rtm_type == RTN_UNICAST || rt->rtm_type == RTN_LOCAL ? oif : 0;
+	s->found_mtu = get_route_mtu(h);
 	if (rt->rtm_family != s->family || rt->rtm_flags & RTM_F_CLONED ||
 	    !get_prefix(&route.prefix, rt->rtm_family, rt->rtm_dst_len,
 			nlmsg_find_attr(h, sizeof(*rt), RTA_DST)))
@@ -143,6 +154,8 @@ static void on_route(const struct om_rtnl *r, struct nlmsghdr *h)
 	if (s->defaults && !rt->rtm_dst_len) {
 		s->defaults->all++;
 		s->defaults->ours += ours;
+		if (!ours)
+			s->oif = oif;
 	}
 	if (s->route && s->route->table == route.table &&
 	    !om_prefix_cmp(&s->route->prefix, &route.prefix))
@@ -428,7 +441,7 @@ int om_rtnl_route(struct om_rtnl *r, bool new, const struct om_route *route,
 	return rc;
 }
 
-int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err)
+static int set_link(struct om_rtnl *r, bool up, uint32_t mtu, struct om_err *err)
 {
 	struct rtnl_link *link = rtnl_link_alloc(), *change = rtnl_link_alloc();
 	struct nl_msg *msg = NULL;
@@ -437,7 +450,8 @@ int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err)
 
 	if (link && change) {
 		rtnl_link_set_ifindex(link, r->ifindex);
-		rtnl_link_set_flags(change, IFF_UP);
+		if (up)
+			rtnl_link_set_flags(change, IFF_UP);
 		if (mtu)
 			rtnl_link_set_mtu(change, mtu);
 		rc = rtnl_link_build_change_request(link, change, 0, &msg);
@@ -448,7 +462,17 @@ int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err)
 		rtnl_link_put(link);
 	if (mtu)
 		snprintf(text, sizeof(text), " with MTU %" PRIu32, mtu);
-	return put(r, rc, msg, err, "link up%s", text);
+	return put(r, rc, msg, err, "link%s%s", up ? " up" : "", text);
+}
+
+int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err)
+{
+	return set_link(r, true, mtu, err);
+}
+
+int om_rtnl_set_mtu(struct om_rtnl *r, uint32_t mtu, struct om_err *err)
+{
+	return set_link(r, false, mtu, err);
 }
 
 int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err)
@@ -545,11 +569,17 @@ static int run_search(struct om_rtnl *r, struct search *s, int type, int flags, 
 		      err->sys == EOPNOTSUPP) ? OM_OK : rc;
 }
 
+static int get_link(struct om_rtnl *r, int ifindex, struct search *s, struct om_err *err)
+{
+	struct ifinfomsg link = { .ifi_index = ifindex };
+
+	return run_search(r, s, RTM_GETLINK, 0, &link, sizeof(link), 0, err);
+}
+
 int om_rtnl_link(struct om_rtnl *r, uint32_t *mtu, bool *up, struct om_err *err)
 {
-	struct ifinfomsg link = { .ifi_index = r->ifindex };
 	struct search s = { 0 };
-	int rc = run_search(r, &s, RTM_GETLINK, 0, &link, sizeof(link), 0, err);
+	int rc = get_link(r, r->ifindex, &s, err);
 
 	*mtu = s.mtu;
 	*up = s.up;
@@ -596,20 +626,23 @@ int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,
 		     struct om_defaults *found, struct om_err *err)
 {
 	struct rtmsg rt = { .rtm_family = (uint8_t)family };
-	struct search s = { .family = family, .defaults = found };
+	struct search s = { .family = family, .defaults = found }, link = { 0 };
+	int rc = run_search(r, &s, RTM_GETROUTE, NLM_F_DUMP, &rt, sizeof(rt), table, err);
 
-	return run_search(r, &s, RTM_GETROUTE, NLM_F_DUMP, &rt, sizeof(rt), table, err);
+	if (!rc && s.oif && !get_link(r, (int)s.oif, &link, err))
+		found->mtu = link.mtu;
+	return rc;
 }
 
-bool om_rtnl_reaches(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope,
-		     uint32_t mark)
+uint32_t om_rtnl_path_mtu(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope,
+			  uint32_t mark)
 {
 	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETROUTE, 0);
 	struct rtmsg rt = {
 		.rtm_family = addr->len == 4 ? AF_INET : AF_INET6,
 		.rtm_dst_len = (uint8_t)(addr->len * 8),
 	};
-	struct search s = { .family = rt.rtm_family };
+	struct search s = { .family = rt.rtm_family }, link = { 0 };
 	struct om_err unused;
 	int rc = msg ? nlmsg_append(msg, &rt, sizeof(rt), NLMSG_ALIGNTO) : -NLE_NOMEM;
 
@@ -625,7 +658,10 @@ bool om_rtnl_reaches(struct om_rtnl *r, const struct om_addr *addr, uint32_t sco
 	rc = put(r, rc, msg, &unused, "route");
 	if (!rc)
 		rc = send_batch(r, &unused);
-	return !rc && s.found && s.found != (uint32_t)r->ifindex;
+	if (rc || !s.found || s.found == (uint32_t)r->ifindex ||
+	    get_link(r, (int)s.found, &link, &unused))
+		return 0;
+	return s.found_mtu && s.found_mtu < link.mtu ? s.found_mtu : link.mtu;
 }
 
 /*

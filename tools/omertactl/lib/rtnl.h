@@ -20,7 +20,7 @@ struct om_rtnl *om_rtnl_open(const char *ifname, struct om_err *err);
 void om_rtnl_close(struct om_rtnl *r);
 
 /*
- * These four functions add a request to a batch, and send the batch when it is full. The
+ * These functions add a request to a batch, and send the batch when it is full. The
  * error is that of the first refused request, and names it. Later requests of the same batch
  * may have been executed. @new: add the object, or else delete it
  */
@@ -30,6 +30,8 @@ int om_rtnl_route(struct om_rtnl *r, bool new, const struct om_route *route,
 		  struct om_err *err);
 /* @mtu: 0 for no change */
 int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err);
+/* @mtu: of the device, which may be down */
+int om_rtnl_set_mtu(struct om_rtnl *r, uint32_t mtu, struct om_err *err);
 /* Set the root queueing discipline of the device. */
 int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err);
 /* Send the pending requests. */
@@ -63,17 +65,19 @@ int om_rtnl_rules(struct om_rtnl *r, int family, struct om_list *rules, struct o
 struct om_defaults {
 	unsigned int all;
 	unsigned int ours;		/* routes into the device */
+	uint32_t mtu;			/* MTU of another one's link, or 0 */
 };
 
 int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,
 		     struct om_defaults *found, struct om_err *err);
 
 /*
- * Return true if there is a route to an address for packets with a mark, and it does not lead
- * into the device. @scope: the link of a link-local address, or 0
+ * Return the MTU of the route to an address for packets with a mark, as far as the host knows
+ * the path; 0 if there is no route, or it leads into the device. @scope: the link of a
+ * link-local address, or 0
  */
-bool om_rtnl_reaches(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope,
-		     uint32_t mark);
+uint32_t om_rtnl_path_mtu(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope,
+			  uint32_t mark);
 
 /* Open a socket that tells when links, addresses and routes change; it does not block. */
 struct om_rtnl *om_rtnl_watch(struct om_err *err);

@@ -17,6 +17,7 @@ struct fake {
 	struct om_list rules;		/* struct om_rule */
 	uint32_t mtu;			/* MTU of the device */
 	bool up;
+	uint32_t path_mtu;		/* MTU of all routes; 0: 1500 */
 	uint8_t unreachable;		/* bytes of the addresses that have no route */
 	unsigned int requests;
 	unsigned int reads;		/* gets and dumps */

@@ -203,19 +203,28 @@ int om_rtnl_rules(struct om_rtnl *r, int family, struct om_list *rules, struct o
 int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,
 		     struct om_defaults *found, struct om_err *err)
 {
-	found->all = fake.defaults;
-	found->ours = 0;
+	*found = (struct om_defaults){ .all = fake.defaults };
+	if (table == RT_TABLE_MAIN)
+		return OM_OK;
 	return change(err, "look %s table %" PRIu32 " dev %s\n",
 		      family == AF_INET ? "IPv4" : "IPv6", table, r->ifname);
 }
 
-bool om_rtnl_reaches(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope,
-		     uint32_t mark)
+int om_rtnl_set_mtu(struct om_rtnl *r, uint32_t mtu, struct om_err *err)
+{
+	int rc = change(err, "mtu %" PRIu32 " of %s\n", mtu, r->ifname);
+
+	fake.mtu = rc ? fake.mtu : mtu;
+	return rc;
+}
+
+uint32_t om_rtnl_path_mtu(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope,
+			  uint32_t mark)
 {
 	(void)r;
 	(void)scope;
 	(void)mark;
-	return addr->len != fake.unreachable;
+	return addr->len == fake.unreachable ? 0 : fake.path_mtu ? fake.path_mtu : 1500;
 }
 
 struct om_rtnl *om_rtnl_watch(struct om_err *err)

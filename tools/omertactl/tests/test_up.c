@@ -313,8 +313,9 @@ static void reload(void)
 	fake.refused = "route 10.6.0.0/16";
 	fake.fail_with = EEXIST;
 	run("reload: undone if a part is refused", "reload %s", 2,
-	    "no address 10.9.0.1/24 dev omr0\nroute 10.6.0.0/16 dev omr0 table 254\n"
-	    "no route 10.6.0.0/16 dev omr0 table 254\naddress 10.9.0.1/24 dev omr0\n",
+	    "no address 10.9.0.1/24 dev omr0\nup omr0 mtu 1388\n"
+	    "route 10.6.0.0/16 dev omr0 table 254\nno route 10.6.0.0/16 dev omr0 table 254\n"
+	    "up omr0 mtu 1290\naddress 10.9.0.1/24 dev omr0\n",
 	    "File exists");
 	fake.refused = NULL;
 	write_file(HOST "FwMark = 7\n" PEER);
@@ -322,6 +323,43 @@ static void reload(void)
 	run("down: all of it", "down %s", 0, LOOKS, "");
 	run("reload: only what is up", "reload %s", 2, "", "(omertactl up ");
 	unit_ok(!fake.rules.n, "down: no rules are left", "%zu", fake.rules.n);
+}
+
+/* The longest packet for the paths to all peers, in chunks of the device's size */
+static void mtu(void)
+{
+#define V4	"[Interface]\nAddress = 10.9.0.1/24\n"
+#define P4	PEER "Endpoint = 192.0.2.2:1\n"
+#define P6	"[Peer]\nId = 9\nEndpoint = [2001:db8::2]:1\n"
+	static const struct {
+		uint32_t path, mtu;
+		const char *text, *said;
+	} rows[] = {
+		{ 1500, 1408, V4 P4, "omr0: MTU 1408, as that of the path outside is 1500\n" },
+		{ 1500, 1388, V4 P6, "MTU 1388" },
+		{ 1500, 1388, V4 P4 P6, "MTU 1388" },
+		{ 1500, 1388, V4 P4 "[Peer]\nId = 8\n", "MTU 1388" },
+		{ 1492, 1400, V4 P4, "MTU 1400" },
+		{ 1492, 1380, V4 P6, "MTU 1380" },
+		{ 1500, 1420, V4 "ChunkSize = 2048\n" P6, "MTU 1420" },
+		{ 9000, 8664, V4 P6, "MTU 8664" },
+		{ 9000, 8920, V4 "ChunkSize = 16384\n" P6, "MTU 8920" },
+		{ 65536, 63491, V4 P4, "MTU 63491" },
+		{ 1280, 1188, V4 P4, "MTU 1188, as that of the path outside is 1280\n" },
+		{ 1280, 1280, HOST P4, "MTU 1280, as that of the path outside is 1280; IPv6 needs 1280" },
+		{ 68, 576, V4 P4, "MTU 576" },
+	};
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(rows); i++) {
+		struct unit_run run;
+
+		fake_reset();
+		fake.path_mtu = rows[i].path;
+		run = up(rows[i].text, "no-agent");
+		unit_ok(!run.rc && fake.mtu == rows[i].mtu && CONTAINS(run.err, rows[i].said),
+			"up: the MTU of the paths", "%u: %u\n%s", rows[i].mtu, fake.mtu, run.err);
+		unit_run_free(&run);
+	}
 }
 
 /* A network of ours has the kernel's route already. */
@@ -350,6 +388,7 @@ void test_up(void)
 	rules();
 	fake_reset();
 	networks();
+	mtu();
 	fake_reset();
 	converge();
 	reload();
