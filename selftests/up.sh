@@ -297,6 +297,12 @@ test_reload() {
 	on a omertactl -j peer show omr0 | jq -e '.[0].keepalive == 25'
 	pings a 10.9.0.2
 	notes 'omr0 is as its file says already' reload a
+	on a omertactl peer set omr0 peer 2 keepalive 26
+	on a omertactl save "$DIR/a.etc/omr0.conf"
+	grep -x 'PersistentKeepalive = 26' "$DIR/a.etc/omr0.conf"
+	grep -x 'PrivateKeyFile = a.key' "$DIR/a.etc/omr0.conf"
+	notes 'omr0 is as its file says already' on a env "RUNTIME_DIRECTORY=$DIR/a.run" \
+		omertactl reload "$DIR/a.etc/omr0.conf"
 	# Without the default route its rules go, too.
 	sed -i 's|, 0.0.0.0/0||' "$DIR/a.conf"
 	reload a >"$DIR/changes"

@@ -48,6 +48,7 @@ int om_monitor(struct om_ctx *ctx, struct om_args *args);
 int om_setconf(struct om_ctx *ctx, struct om_args *args);
 int om_syncconf(struct om_ctx *ctx, struct om_args *args);
 int om_showconf(struct om_ctx *ctx, struct om_args *args);
+int om_save(struct om_ctx *ctx, struct om_args *args);
 int om_check(struct om_ctx *ctx, struct om_args *args);
 
 /* Folder of configuration files, for devices given by name only */

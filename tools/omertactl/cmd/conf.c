@@ -4,9 +4,11 @@
 
 #include "lib/config.h"
 #include "cmd/print.h"
+#include "lib/quote.h"
 #include "lib/state.h"
 #include "lib/sync.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Read and check the whole file before the first request. */
@@ -54,6 +56,24 @@ int om_showconf(struct om_ctx *ctx, struct om_args *args)
 	om_config_print(&s.dev, &s.peers);
 	om_state_free(&s);
 	return om_print_end(&ctx->err);
+}
+
+int om_save(struct om_ctx *ctx, struct om_args *args)
+{
+	struct om_target t;
+	struct om_state s;
+	bool changed = false;
+	int rc = om_target_find(args->pos[0], &t, &ctx->err);
+
+	if (!rc)
+		rc = om_state_load(ctx->nl, t.ifname, OM_PEERS | OM_PREFIXES, &s, &ctx->err);
+	if (rc)
+		return rc;
+	rc = om_config_save(t.path, &s.dev, &s.peers, &changed, &ctx->err);
+	om_state_free(&s);
+	if (!rc && !changed)
+		fprintf(stderr, "omertactl: %s has it all already\n", OM_QUOTE_FILE(t.path));
+	return rc;
 }
 
 int om_check(struct om_ctx *ctx, struct om_args *args)

@@ -226,10 +226,10 @@ static int parse_line(struct om_parser *p, char *line, size_t len)
 	return parse_assignment(p, s);
 }
 
-/* Lines may hold secrets, so all buffers of the file are our own, and are wiped. */
 #define LINE_SIZE	8192
 
-static int parse_lines(struct om_parser *p, FILE *f)
+int om_config_lines(FILE *f, const char *name, int (*fn)(void *arg, char *line, size_t len),
+		    void *arg, struct om_err *err)
 {
 	static char buf[BUFSIZ];
 	size_t size = LINE_SIZE;
@@ -240,15 +240,22 @@ static int parse_lines(struct om_parser *p, FILE *f)
 	om_secret_lock(buf, sizeof(buf));
 	setvbuf(f, buf, _IOFBF, sizeof(buf));
 	while (line && !rc && (len = getline(&line, &size, f)) >= 0)
-		rc = om_parser_told(p, parse_line(p, line, (size_t)len));
+		rc = fn(arg, line, (size_t)len);
 	if (!rc && (!line || ferror(f)))
-		rc = om_err_sys(p->err, line ? errno : ENOMEM, "%s", p->name);
+		rc = om_err_sys(err, line ? errno : ENOMEM, "%s", name);
 	if (line)
 		om_secret_wipe(line, size);
 	free(line);
 	setvbuf(f, NULL, _IONBF, 0);
 	om_secret_wipe(buf, sizeof(buf));
 	return rc;
+}
+
+static int on_line(void *arg, char *line, size_t len)
+{
+	struct om_parser *p = arg;
+
+	return om_parser_told(p, parse_line(p, line, len));
 }
 
 static int parse_file(struct om_parser *p, FILE *f)
@@ -258,7 +265,7 @@ static int parse_file(struct om_parser *p, FILE *f)
 
 	p->exposed = !fstat(fileno(f), &st) && S_ISREG(st.st_mode) &&
 		     (st.st_mode & S_IRWXO);
-	rc = parse_lines(p, f);
+	rc = om_config_lines(f, p->name, on_line, p, p->err);
 	if (!rc)
 		rc = om_parser_told(p, om_parser_end_section(p));
 	if (!rc)

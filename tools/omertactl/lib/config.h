@@ -71,6 +71,13 @@ bool om_config_has_v6(const struct om_config *conf);
 void om_config_forget(struct om_config *conf);
 void om_config_free(struct om_config *conf);
 
+/*
+ * Write the kernel's state of a device into its file. The rest of the file stays: comments, and
+ * settings that the kernel does not know. The file is replaced as a whole, or not at all.
+ * *changed is false if nothing differs.
+ */
+int om_config_save(const char *path, const struct om_device *dev, const struct om_list *peers,
+		   bool *changed, struct om_err *err);
 /* Print a configuration file to standard output. */
 void om_config_print(const struct om_device *dev, const struct om_list *peers);
 

@@ -36,8 +36,7 @@ static struct om_peer_conf *peer_conf(const struct om_parser *p)
 		     p->conf->peer_conf.n - 1);
 }
 
-static const struct om_field *find_field(const struct om_object *obj,
-					 const char *name)
+const struct om_field *om_config_field(const struct om_object *obj, const char *name)
 {
 	for (size_t i = 0; i < obj->fields; i++)
 		if (obj->field[i].conf && !strcasecmp(obj->field[i].conf, name))
@@ -363,7 +362,7 @@ int om_parser_set(struct om_parser *p, const char *key, char *value)
 		if (keys[i].section == p->section &&
 		    !strcasecmp(keys[i].name, key))
 			return set_key(p, i, value);
-	f = find_field(p->section, key);
+	f = om_config_field(p->section, key);
 	if (f && p->section == &om_device_object && f->attr == OMERTA_A_DEVICE_FWMARK)
 		p->mark = place_of(p, value);
 	if (f && p->section == &om_device_object && f->attr == OMERTA_A_DEVICE_CPUS)

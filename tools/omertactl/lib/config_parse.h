@@ -6,6 +6,8 @@
 #include "lib/config.h"
 #include "lib/peer_index.h"
 
+#include <stdio.h>
+
 /* A position in the file */
 struct om_place {
 	unsigned int line;
@@ -54,5 +56,16 @@ int om_parser_set(struct om_parser *p, const char *key, char *value);
 int om_parser_end_section(struct om_parser *p);
 /* Check the file at its end. */
 int om_parser_end(struct om_parser *p);
+
+/*
+ * Call @fn for each line of a file, with its newline, until it fails. Lines may hold secrets:
+ * all copies here are wiped.
+ */
+int om_config_lines(FILE *f, const char *name, int (*fn)(void *arg, char *line, size_t len),
+		    void *arg, struct om_err *err);
+/* Return the field of a section that a key sets, or NULL. */
+const struct om_field *om_config_field(const struct om_object *section, const char *key);
+/* Print KEY = VALUE. */
+void om_config_print_field(FILE *out, const struct om_field *f, const void *data);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "lib/config.h"
+#include "lib/config_parse.h"
 
 #include "lib/addr.h"
 #include "lib/value.h"
@@ -23,34 +23,34 @@ static bool is_default(const struct om_field *f, const void *data)
 }
 
 /* Print a string, with quotes if it would be ambiguous without them. */
-static void print_quoted(const char *s)
+static void print_quoted(FILE *out, const char *s)
 {
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@:/";
 
 	if (!s[strspn(s, plain)]) {
-		fputs(s, stdout);
+		fputs(s, out);
 		return;
 	}
-	putchar('"');
+	putc('"', out);
 	while (*s) {
 		size_t len = om_utf8_len(s);
 		unsigned char c = (unsigned char)*s;
 
 		if (!len || c < 0x20 || c == 0x7f) {
-			printf("\\x%02x", c);
+			fprintf(out, "\\x%02x", c);
 			len = 1;
 		} else if (c == '"' || c == '\\') {
-			printf("\\%c", c);
+			fprintf(out, "\\%c", c);
 		} else {
-			fwrite(s, 1, len, stdout);
+			fwrite(s, 1, len, out);
 		}
 		s += len;
 	}
-	putchar('"');
+	putc('"', out);
 }
 
-static void print_prefixes(const struct om_field *f, const struct om_list *list)
+static void print_prefixes(FILE *out, const struct om_field *f, const struct om_list *list)
 {
 	char buf[OM_PREFIX_LEN];
 
@@ -58,41 +58,44 @@ static void print_prefixes(const struct om_field *f, const struct om_list *list)
 		om_prefix_format(buf, sizeof(buf),
 				 OM_AT(list, struct om_prefix, i));
 		if (i % 8 == 0)
-			printf("%s%s = %s", i ? "\n" : "", f->conf, buf);
+			fprintf(out, "%s%s = %s", i ? "\n" : "", f->conf, buf);
 		else
-			printf(", %s", buf);
+			fprintf(out, ", %s", buf);
 	}
 	if (list->n)
-		putchar('\n');
+		putc('\n', out);
+}
+
+void om_config_print_field(FILE *out, const struct om_field *f, const void *data)
+{
+	char buf[OM_VALUE_LEN];
+
+	if (f->type == OM_MULTI) {
+		print_prefixes(out, f, om_field_ptr(f, data));
+		return;
+	}
+	fprintf(out, "%s = ", f->conf);
+	if (f->format == OM_TEXT)
+		print_quoted(out, om_field_ptr(f, data));
+	else
+		fputs(om_value_format(f, data, buf), out);
+	putc('\n', out);
 }
 
 static void print_fields(const struct om_object *obj, const void *data)
 {
-	char buf[OM_VALUE_LEN];
-
-	for (size_t i = 0; i < obj->fields; i++) {
-		const struct om_field *f = &obj->field[i];
-
-		if (!f->conf || is_default(f, data))
-			continue;
-		if (f->type == OM_MULTI) {
-			print_prefixes(f, om_field_ptr(f, data));
-			continue;
-		}
-		printf("%s = ", f->conf);
-		if (f->format == OM_TEXT)
-			print_quoted(om_field_ptr(f, data));
-		else
-			fputs(om_value_format(f, data, buf), stdout);
-		putchar('\n');
-	}
+	for (size_t i = 0; i < obj->fields; i++)
+		if (obj->field[i].conf && !is_default(&obj->field[i], data))
+			om_config_print_field(stdout, &obj->field[i], data);
 }
 
 void om_config_print(const struct om_device *dev, const struct om_list *peers)
 {
 	char buf[4 * IFNAMSIZ + 1];
 
-	printf("# Configuration of %s, for omertactl setconf and syncconf.\n"
+	printf("# Configuration of %s, for omertactl setconf and syncconf. The kernel does not know, and\n"
+	       "# so this leaves out: PrivateKey and PrivateKeyFile, Address, MTU, Table, PresharedKey and\n"
+	       "# PresharedKeyFile, PostQuantum and names of endpoints. \"omertactl save\" keeps them.\n"
 	       "# Session keys are never saved: a key must not be used twice.\n"
 	       "[Interface]\n", om_escape(buf, sizeof(buf), dev->ifname));
 	print_fields(&om_device_object, dev);

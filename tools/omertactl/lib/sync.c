@@ -170,7 +170,7 @@ static void number_peers(struct om_config *conf, const struct om_state *state,
  * Phase 1: the device
  */
 
-static bool same_field(const struct om_field *f, const void *a, const void *b)
+bool om_field_same(const struct om_field *f, const void *a, const void *b)
 {
 	const void *x = om_field_ptr(f, a), *y = om_field_ptr(f, b);
 
@@ -179,8 +179,7 @@ static bool same_field(const struct om_field *f, const void *a, const void *b)
 	return !memcmp(x, y, f->size);
 }
 
-/* Default settings of a device, as far as they are fixed */
-static void device_defaults(struct om_device *d)
+void om_device_defaults(struct om_device *d)
 {
 	memset(d, 0, sizeof(*d));
 	d->has = OM_BIT(OMERTA_A_DEVICE_LISTEN_PORT) |
@@ -210,7 +209,7 @@ static int sync_device(struct sync *s)
 	uint64_t ref;
 	int rc;
 
-	device_defaults(&want);
+	om_device_defaults(&want);
 	/* Keep the port, which the kernel chose, and the mark, which the routes of "up" use. */
 	if (!s->literal)
 		want.has &= ~(OM_BIT(OMERTA_A_DEVICE_LISTEN_PORT) |
@@ -225,7 +224,7 @@ static int sync_device(struct sync *s)
 		if (om_field_has(f, file))
 			copy_field(f, &want, file);
 		if (om_field_has(f, &want) &&
-		    (s->literal || !same_field(f, &want, now)))
+		    (s->literal || !om_field_same(f, &want, now)))
 			copy_field(f, &req, &want);
 	}
 	if (req.has == ref)
@@ -318,7 +317,7 @@ static bool send_field(const struct sync *s, const struct om_field *f,
 		return false;
 	/* Fields that are zero in both are not sent. */
 	if (!om_field_has(f, file) || !s->literal)
-		return !same_field(f, file, now);
+		return !om_field_same(f, file, now);
 	return true;
 }
 

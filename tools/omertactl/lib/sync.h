@@ -15,4 +15,9 @@ int om_sync_apply(struct om_nl *nl, const char *ifname, struct om_config *conf,
 		  const struct om_state *state, bool literal, unsigned int *done,
 		  struct om_err *err);
 
+/* Set the default settings of a device, as far as they are the same on all machines. */
+void om_device_defaults(struct om_device *d);
+/* Compare a field that is not a list. */
+bool om_field_same(const struct om_field *f, const void *a, const void *b);
+
 #endif

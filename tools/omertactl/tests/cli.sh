@@ -113,7 +113,7 @@ completion() {
 	# shellcheck disable=SC1091
 	. completion/omertactl
 	completes "link" l
-	completes "show stats setconf syncconf showconf" s
+	completes "show stats setconf syncconf showconf save" s
 	completes "add set del show" peer ""
 	completes "omr0 omr1" link set ""
 	completes "policy percpu-threshold" link set omr0 p

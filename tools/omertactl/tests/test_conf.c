@@ -11,6 +11,7 @@
 #include "lib/sync.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define PUB	"AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
@@ -690,6 +691,71 @@ static void scale(void)
 	unit_ok(maps < 1000, "conf: and few mappings for their secrets", "%u", maps);
 }
 
+static void expect_saved(const char *name, const char *before, const char *after)
+{
+	char words[400], *text;
+	struct unit_run run;
+	struct stat st;
+	size_t n = 0;
+	FILE *f;
+
+	unit_file("omr0.conf", before, strlen(before), 0640);
+	snprintf(words, sizeof(words), "save %s", unit_path("omr0.conf"));
+	run = unit_main(words, NULL);
+	f = fopen(unit_path("omr0.conf"), "r");
+	text = calloc(1, 4096);
+	if (f) {
+		n = fread(text, 1, 4095, f);
+		fclose(f);
+	}
+	unit_ok(!run.rc && n && !strcmp(text, after) && !stat(unit_path("omr0.conf"), &st) &&
+		(st.st_mode & 0777) == 0640 &&
+		!CONTAINS(run.err, "already") == !!strcmp(before, after),
+		name, "rc %d %s\n%s", run.rc, run.err, text);
+	unit_run_free(&run);
+	free(text);
+}
+
+/* The file gets the kernel's state, and keeps the rest. */
+static void saves(void)
+{
+#define KEPT	"PrivateKey = AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE= # mine\n" \
+		"Address = 10.9.0.1/24\nMTU = 1400\nTable = off\n"
+	static const char before[] =
+		"# top\n[Interface]\n" KEPT "listenport=51900\nPolicy = percpu\n# below\n\n"
+		"# of b\n[Peer]\nPublicKey = " PUB " # b\nPresharedKey = " HUSH "\n"
+		"Endpoint = b.test:7\nAllowedIPs = 10.1.0.0/16\nPostQuantum = off\nAllowedIPs = 10.2.0.0/16\n\n"
+		"[Peer]\nId = 7\nName = seven\nAllowedIPs = 10.7.0.0/16\n# goes, too\n\n"
+		"[Peer]\nId = 8\nEndpoint = 192.0.2.8:8\nPersistentKeepalive = 25";
+	static const char after[] =
+		"# top\n[Interface]\nFwMark = 0x7\nBatch = off\n" KEPT
+		"ListenPort = 51901\nPolicy = auto\n# below\n\n"
+		"# of b\n[Peer]\nName = \"b b\"\nPublicKey = " PUB " # b\nPresharedKey = " HUSH "\n"
+		"Endpoint = b.test:7\nAllowedIPs = 10.1.0.0/16, 10.3.0.0/16\nPostQuantum = off\n\n"
+		"[Peer]\nId = 8\nEndpoint = 192.0.2.9:9\nPersistentKeepalive = off\n"
+		"\n[Peer]\nPublicKey = " PUB2 "\nEndpoint = [2001:db8::1]:1\nPersistentKeepalive = 5\n";
+	struct unit_run run;
+
+	fake_reset();
+	must("link add omr0 listen-port 51901 fwmark 7 batch off");
+	must("peer add omr0 id 1 name 'b b' public-key " PUB " endpoint 192.0.2.2:7 allowed-ips 10.1.0.0/16,10.3.0.0/16");
+	must("peer add omr0 id 8 endpoint 192.0.2.9:9");
+	must("peer add omr0 id 9 public-key " PUB2 " endpoint [2001:db8::1]:1 keepalive 5");
+	expect_saved("conf: save", before, after);
+	expect_saved("conf: save has nothing to do", after, after);
+	unit_file("omr0.conf", "[Interface]\nFoo = 1\n", 20, 0640);
+	run = unit_main("save /nonexistent/omr0.conf", NULL);
+	unit_ok(run.rc == 2 && CONTAINS(run.err, "No such file"), "conf: save wants a file", "%s",
+		run.err);
+	unit_run_free(&run);
+	/* The mark of "up" is not a setting. */
+	must("link set omr0 fwmark 51900 listen-port 0 batch on");
+	must("peer del omr0 peer 1");
+	must("peer del omr0 peer 8");
+	must("peer del omr0 peer 9");
+	expect_saved("conf: save leaves out what is as by default", "[Interface]\n", "[Interface]\n");
+}
+
 void test_conf(void)
 {
 	post_quantum();
@@ -699,6 +765,7 @@ void test_conf(void)
 	garbage();
 	bad_files();
 	good_file();
+	saves();
 	differences();
 	numbers();
 	another_key();
