@@ -786,6 +786,33 @@ test_device_gone() {
 	wait "${AGENT[a]}"
 }
 
+# An alternative name is as good as the other one.
+test_altname() {
+	pair
+	on a ip link property add dev omr0 altname tunnel-to-b
+	agent b
+	DEV=tunnel-to-b agent a
+	pings a 10.9.0.2
+}
+
+# A device that leaves the agent's network namespace: it says so, and fails.
+test_moved_device() {
+	pair_with_agents
+	pings a 10.9.0.2
+	make_ns c
+	on a ip link set omr0 netns omt-c
+	fails_with 2 wait "${AGENT[a]}"
+	grep 'omr0 is in another network namespace now' "$DIR/a.says"
+}
+
+# fails_with STATUS COMMAND...
+fails_with() {
+	local status=0
+
+	"${@:2}" || status=$?
+	is "$1" echo "$status"
+}
+
 TESTS=(
 	test_first_packet test_packet_before_agent test_rekeys test_bad_link test_both_begin
 	test_restart
@@ -794,7 +821,7 @@ TESTS=(
 	test_wrong_preshared_key test_post_quantum test_unknown_peer test_replaced_peer
 	test_keepalive_begins test_powers test_resolver_gone test_hostile_replays
 	test_hostile_flood test_refusals test_reload
-	test_device_gone
+	test_device_gone test_altname test_moved_device
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

@@ -463,6 +463,34 @@ test_mtu() {
 	pings a -s 1232 fd09::2
 }
 
+# The agent follows its device to another name, and "down" finds the agent.
+test_renamed() {
+	local before old DEV
+
+	two_files
+	before=$(state a)
+	up a
+	up b
+	pings a 10.9.0.2
+	on a ip link set omr0 down
+	on a ip link set omr0 name omr9
+	on a ip link set omr9 up
+	DEV=omr9
+	old=$(key a local-id)
+	kill -USR1 "$(cat "$DIR/a.run/omr0.pid")"
+	await another_key a "$old"
+	pings a 10.9.0.2
+	says 'omr0 is called omr9 now (omertactl down omr9)' down a
+	cp "$DIR/a.etc/omr0.conf" "$DIR/a.etc/omr9.conf"
+	on a env "STATE_DIRECTORY=$DIR/a.state" "RUNTIME_DIRECTORY=$DIR/a.run" \
+		omertactl down "$DIR/a.etc/omr9.conf"
+	await agent_gone a
+	is "$before" state a
+	# The old name is free for the next one, at once.
+	up a
+	pings a 10.9.0.2
+}
+
 # The outer link is replaced by another.
 test_another_link() {
 	two_files
@@ -476,7 +504,8 @@ test_another_link() {
 
 TESTS=(test_up_down test_default_route test_up_fails test_many_routes test_own_network
 	test_converge test_reload test_stuck_agent test_container test_late_names
-	test_which_address test_dead_address test_mtu test_another_link test_new_module)
+	test_which_address test_dead_address test_mtu test_another_link
+	test_renamed test_new_module)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

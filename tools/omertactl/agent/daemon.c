@@ -336,6 +336,12 @@ static void on_key(struct om_daemon *d, uint8_t cmd, const struct om_key *key)
 	om_agent_tell(d->agent, now_ms(), key->peer_id, event, key->local_id);
 }
 
+/* The device may have been renamed. */
+static bool is_ours(const struct om_daemon *d, uint32_t ifindex, const char *ifname)
+{
+	return d->ifindex && ifindex ? ifindex == d->ifindex : !strcmp(ifname, d->ifname);
+}
+
 static int on_event(const struct om_event *ev, void *arg)
 {
 	const struct om_device *dev = ev->data;
@@ -343,13 +349,13 @@ static int on_event(const struct om_event *ev, void *arg)
 	const struct om_key *key = ev->data;
 	struct om_daemon *d = arg;
 
-	if (ev->obj == &om_key_object && !strcmp(key->ifname, d->ifname))
+	if (ev->obj == &om_key_object && is_ours(d, key->ifindex, key->ifname))
 		on_key(d, ev->cmd, key);
 	if (ev->cmd == OMERTA_CMD_PEER_SILENT_NTF &&
-	    !strcmp(peer->ifname, d->ifname))
+	    is_ours(d, peer->ifindex, peer->ifname))
 		om_agent_tell(d->agent, now_ms(), peer->id, OM_AGENT_SILENT, 0);
 	if (ev->cmd == OMERTA_CMD_DEVICE_GONE_NTF &&
-	    !strcmp(dev->ifname, d->ifname)) {
+	    is_ours(d, dev->ifindex, dev->ifname)) {
 		om_complain("the device is gone");
 		d->end = true;
 	}
@@ -455,7 +461,7 @@ static void adopt(struct om_daemon *d)
 	if (om_peers_bind(d) || om_peers_adopt(d)) {
 		note(d);
 		d->adopt = true;
-		d->end |= d->err.sys == ENODEV;
+		d->left |= d->err.sys == ENODEV;
 	}
 	/* Strangers can cause dumps, and with many peers a dump takes long. */
 	end = now_ms();
@@ -528,6 +534,13 @@ static int loop(struct om_daemon *d, struct om_err *err)
 					      om_err_sys(err, errno, "poll");
 		if (!rc)
 			rc = serve(d, p, err);
+		/* The event of its end may not be read yet. */
+		if (!rc && d->left)
+			rc = read_events(d, err);
+		if (!rc && d->left && !d->end)
+			rc = om_err(err, OM_SYSTEM,
+				    "%s is in another network namespace now, where an agent of its own is needed: no keys are agreed on any more",
+				    d->ifname);
 		if (rc)
 			return rc;
 	}
@@ -644,15 +657,16 @@ static void tear_down(struct om_daemon *d)
 int om_daemon_run(const struct om_daemon_options *options, struct om_err *err)
 {
 	struct om_daemon d = {
-		.ifname = options->ifname,
 		.config = options->config,
 		.resolver.fd = -1,
 		.signals = -1,
 		.timer = -1,
 		.timer_at = UINT64_MAX,
 	};
-	int rc = set_up(&d, err);
+	int rc;
 
+	snprintf(d.ifname, sizeof(d.ifname), "%s", options->ifname);
+	rc = set_up(&d, err);
 	if (!rc) {
 		om_notify("READY=1");
 		if (options->ready)

@@ -274,6 +274,7 @@ uint64_t om_endpoints_run(struct om_daemon *d, uint64_t now)
 		d->network_at = 0;
 		d->network_changed = true;
 		d->adopt = true;
+		d->left |= !om_peers_find_device(d);
 	}
 	if (d->network_at)
 		next = d->network_at;

@@ -188,7 +188,7 @@ static int delete_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
 		.local_id = local_id,
 	};
 
-	strncpy(ref.ifname, d->ifname, sizeof(ref.ifname) - 1);
+	memcpy(ref.ifname, d->ifname, sizeof(ref.ifname));
 	return om_nl_do(d->nl, OMERTA_CMD_KEY_DEL, &om_key_object, &ref, &d->err);
 }
 
@@ -257,14 +257,36 @@ static void know_own_time(struct om_daemon *d)
 	om_agent_set_own_time(d->agent, time);
 }
 
+bool om_peers_find_device(struct om_daemon *d)
+{
+	char name[IF_NAMESIZE] = "";
+	struct om_err err;
+
+	if (!d->ifindex)
+		return true;
+	if (!om_rtnl_name(d->ifindex, name))
+		return false;
+	if (!strcmp(name, d->ifname))
+		return true;
+	om_err(&err, OM_OK, "%s is called %s now", d->ifname, name);
+	om_complain(err.text);
+	strcpy(d->ifname, name);
+	om_nl_control_rename(d->control, name);
+	return true;
+}
+
 int om_peers_adopt(struct om_daemon *d)
 {
 	struct om_state state;
-	int rc = om_state_load(d->nl, d->ifname, OM_PEERS | OM_KEYS, &state,
-			       &d->err);
+	int rc;
 
+	om_peers_find_device(d);
+	rc = om_state_load(d->nl, d->ifname, OM_PEERS | OM_KEYS, &state, &d->err);
 	if (rc)
 		return rc;
+	/* The name may have been an alternative one. */
+	d->ifindex = state.dev.ifindex;
+	om_peers_find_device(d);
 	know_own_time(d);
 	d->mark = state.dev.fwmark;
 	adopt_state(d, &state);
@@ -432,7 +454,7 @@ bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key)
 		req.has |= OM_BIT(OMERTA_A_KEY_EPOCH);
 		req.epoch = (uint32_t)key->epoch;
 	}
-	strncpy(req.ifname, d->ifname, sizeof(req.ifname) - 1);
+	memcpy(req.ifname, d->ifname, sizeof(req.ifname));
 	memcpy(req.rx_secret, key->keys.rx, sizeof(req.rx_secret));
 	memcpy(req.tx_secret, key->keys.tx, sizeof(req.tx_secret));
 	rc = new_key(d, &req, key->peer_id);

@@ -14,7 +14,9 @@
 #include <limits.h>
 
 struct om_daemon {
-	const char *ifname;
+	char ifname[IFNAMSIZ];		/* current name */
+	uint32_t ifindex;		/* 0 until the first dump */
+	bool left;			/* the device is not in this network namespace any more */
 	const char *config;
 	struct om_nl *nl;		/* requests */
 	struct om_nl_control *control;
@@ -76,6 +78,8 @@ int om_peers_read_config(struct om_daemon *d, struct om_err *err);
 int om_peers_open_times(struct om_daemon *d, struct om_err *err);
 /* Free all memory of these functions, but not the agent. */
 void om_peers_end(struct om_daemon *d);
+/* Follow a new name of the device. Returns false if it is not here any more. */
+bool om_peers_find_device(struct om_daemon *d);
 /* Adopt the kernel's peers and keys. This and the functions below put errors into d->err. */
 int om_peers_adopt(struct om_daemon *d);
 /* Have om_peers_tidy() look at a peer again. @wanted: and ask for a key */

@@ -3,9 +3,11 @@
 
 #include "lib/quote.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <net/if.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,24 +23,93 @@
 /* Time for the agent to exit */
 #define END_MS	5000
 
-static int open_file(const char *ifname, int flags, struct om_err *err)
+static const char *run_dir(void)
 {
 	const char *dir = getenv("RUNTIME_DIRECTORY");
+
+	return dir ? dir : RUN_DIR;
+}
+
+/* Open NAME.pid, which an agent locks, or NAME.device. */
+static int open_file(const char *ifname, const char *suffix, int flags, struct om_err *err)
+{
 	char path[PATH_MAX];
 	int fd;
 
-	if (!dir) {
-		dir = RUN_DIR;
-		if ((flags & O_CREAT) && mkdir(dir, 0755) && errno != EEXIST) {
-			om_err_sys(err, errno, "%s", OM_QUOTE_FILE(dir));
-			return -1;
-		}
+	if ((flags & O_CREAT) && !getenv("RUNTIME_DIRECTORY") && mkdir(RUN_DIR, 0755) &&
+	    errno != EEXIST) {
+		om_err_sys(err, errno, "%s", OM_QUOTE_FILE(RUN_DIR));
+		return -1;
 	}
-	snprintf(path, sizeof(path), "%s/%s.pid", dir, ifname);
+	snprintf(path, sizeof(path), "%s/%s%s", run_dir(), ifname, suffix);
 	fd = open(path, flags | O_RDWR | O_CLOEXEC, 0644);
 	if (fd < 0)
 		om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
 	return fd;
+}
+
+/* A device, which may be renamed */
+struct device {
+	unsigned int ifindex;
+	unsigned long netns;
+};
+
+static struct device device_of(const char *ifname)
+{
+	struct stat st = { 0 };
+
+	if (stat("/proc/self/ns/net", &st))
+		st.st_ino = 0;
+	return (struct device){ if_nametoindex(ifname), (unsigned long)st.st_ino };
+}
+
+static bool read_device(const char *ifname, struct device *dev)
+{
+	int fd = open_file(ifname, ".device", 0, &(struct om_err){ 0 });
+	char text[64] = "";
+
+	if (fd < 0)
+		return false;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	close(fd);
+	return sscanf(text, "%u %lu", &dev->ifindex, &dev->netns) == 2;
+}
+
+static int write_device(const char *ifname, struct om_err *err)
+{
+	int fd = open_file(ifname, ".device", O_CREAT | O_TRUNC, err), rc = OM_OK;
+	struct device dev = device_of(ifname);
+
+	if (fd < 0)
+		return OM_SYSTEM;
+	if (dprintf(fd, "%u %lu\n", dev.ifindex, dev.netns) < 0)
+		rc = om_err_sys(err, errno, "the agent's device");
+	close(fd);
+	return rc;
+}
+
+/* Find the name under which the agent of a device was started. */
+static bool find_name(const char *ifname, char name[IFNAMSIZ])
+{
+	struct device want = device_of(ifname), dev;
+	DIR *dir = want.ifindex ? opendir(run_dir()) : NULL;
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		size_t len = strlen(entry->d_name);
+
+		if (len < 8 || len - 7 >= IFNAMSIZ || strcmp(entry->d_name + len - 7, ".device"))
+			continue;
+		memcpy(name, entry->d_name, len - 7);
+		name[len - 7] = '\0';
+		found = read_device(name, &dev) && dev.ifindex == want.ifindex &&
+			dev.netns == want.netns;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
 }
 
 /* Return the agent beside this program, as in a build tree, or else the installed one. */
@@ -121,7 +192,7 @@ static int start(int fd, const char *ifname, const char *config,
 int om_runner_start(const char *ifname, const char *config, bool *running,
 		    struct om_err *err)
 {
-	int fd = open_file(ifname, O_CREAT, err), rc = OM_OK;
+	int fd = open_file(ifname, ".pid", O_CREAT, err), rc = OM_OK;
 
 	if (fd < 0)
 		return OM_SYSTEM;
@@ -129,17 +200,23 @@ int om_runner_start(const char *ifname, const char *config, bool *running,
 	if (!*running && ftruncate(fd, 0))
 		rc = om_err_sys(err, errno, "the agent's process id");
 	else if (!*running)
+		rc = write_device(ifname, err);
+	if (!rc && !*running)
 		rc = start(fd, ifname, config, err);
 	close(fd);
 	return rc;
 }
 
-/* Return a pidfd of the agent, -1 if there is none, or -2 with @err set. */
+/*
+ * Return a pidfd of the agent, -1 if there is none, or -2 with @err set. The device may have been
+ * renamed since the agent was started.
+ */
 static int find_agent(const char *ifname, pid_t *pid, struct om_err *err)
 {
-	int fd = open_file(ifname, 0, err), agent = -1;
-	char text[16] = "";
+	char text[16] = "", name[IFNAMSIZ];
+	int fd, agent = -1;
 
+	fd = open_file(find_name(ifname, name) ? name : ifname, ".pid", 0, err);
 	if (fd < 0)
 		return err->sys == ENOENT ? -1 : -2;
 	if (flock(fd, LOCK_EX | LOCK_NB)) {
@@ -190,6 +267,14 @@ static pid_t service(void)
 	const char *pid = getenv("MAINPID");
 
 	return pid && atoi(pid) > 1 ? atoi(pid) : 0;
+}
+
+bool om_runner_renamed(const char *ifname, char name[IFNAMSIZ])
+{
+	struct device here = device_of(ifname), dev;
+
+	return !here.ifindex && read_device(ifname, &dev) && dev.netns == here.netns &&
+	       if_indextoname(dev.ifindex, name) && strcmp(name, ifname);
 }
 
 bool om_runner_runs(const char *ifname)

@@ -8,6 +8,8 @@
 
 #include "lib/base.h"
 
+#include <net/if.h>
+
 /* Become the agent. Returns only on an error. @ready_fd: see om_runner_start(); or -1 */
 int om_runner_exec(const char *ifname, const char *config, int ready_fd,
 		   struct om_err *err);
@@ -22,6 +24,11 @@ int om_runner_start(const char *ifname, const char *config, bool *running,
  * *ran is false if there was none.
  */
 int om_runner_stop(const char *ifname, bool *ran, struct om_err *err);
+/*
+ * Return true if the device of the agent that was started as @ifname has another name now, which
+ * @name gets.
+ */
+bool om_runner_renamed(const char *ifname, char name[IFNAMSIZ]);
 /* Return true if there is an agent, or this is a command of its service. */
 bool om_runner_runs(const char *ifname);
 /* Have the agent read its file again. *runs is false if there is none. */

@@ -325,12 +325,16 @@ static int take_down(struct work *w, struct om_list *rules)
 	struct om_err *err = &w->ctx->err;
 	struct om_state state;
 	int rc = om_state_load(w->ctx->nl, w->t->ifname, 0, &state, err);
+	char name[IFNAMSIZ];
 	bool there = !rc;
 	uint32_t mark;
 
 	if (there) {
 		mark = state.dev.fwmark;
 		om_state_free(&state);
+	} else if (err->sys == ENODEV && om_runner_renamed(w->t->ifname, name)) {
+		return om_err(err, OM_SYSTEM, "%s is called %s now (omertactl down %s)",
+			      w->t->ifname, name, name);
 	} else if (err->sys != ENODEV || !mark_of_file(w->t, &mark)) {
 		return rc;
 	}

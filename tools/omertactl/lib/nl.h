@@ -67,6 +67,8 @@ struct om_nl_control *om_nl_control_open(const char *ifname, const uint8_t *publ
 /* Bind with another public key. Pending datagrams are lost. */
 int om_nl_control_rebind(struct om_nl_control *c, const uint8_t *public,
 			 struct om_err *err);
+/* The device has another name. */
+void om_nl_control_rename(struct om_nl_control *c, const char *ifname);
 void om_nl_control_close(struct om_nl_control *c);
 int om_nl_control_fd(const struct om_nl_control *c);
 int om_nl_control_read(struct om_nl_control *c, om_on_control fn, void *arg,

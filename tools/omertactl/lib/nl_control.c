@@ -153,6 +153,11 @@ int om_nl_control_rebind(struct om_nl_control *c, const uint8_t *public,
 	return c->answer ? om_err_sys(err, -c->answer, "control datagrams") : OM_OK;
 }
 
+void om_nl_control_rename(struct om_nl_control *c, const char *ifname)
+{
+	snprintf(c->ifname, sizeof(c->ifname), "%s", ifname);
+}
+
 void om_nl_control_close(struct om_nl_control *c)
 {
 	if (c)

@@ -664,6 +664,11 @@ uint32_t om_rtnl_path_mtu(struct om_rtnl *r, const struct om_addr *addr, uint32_
 	return s.found_mtu && s.found_mtu < link.mtu ? s.found_mtu : link.mtu;
 }
 
+bool om_rtnl_name(uint32_t ifindex, char name[IFNAMSIZ])
+{
+	return if_indextoname(ifindex, name);
+}
+
 /*
  * Changes
  */

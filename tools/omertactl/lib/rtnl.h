@@ -79,6 +79,9 @@ int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,
 uint32_t om_rtnl_path_mtu(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope,
 			  uint32_t mark);
 
+/* Get the name of a device of this network namespace; false if there is none. */
+bool om_rtnl_name(uint32_t ifindex, char name[IFNAMSIZ]);
+
 /* Open a socket that tells when links, addresses and routes change; it does not block. */
 struct om_rtnl *om_rtnl_watch(struct om_err *err);
 int om_rtnl_fd(const struct om_rtnl *r);

@@ -558,6 +558,12 @@ int om_nl_control_rebind(struct om_nl_control *c, const uint8_t *public,
 						OM_OK;
 }
 
+void om_nl_control_rename(struct om_nl_control *c, const char *ifname)
+{
+	(void)c;
+	(void)ifname;
+}
+
 void om_nl_control_close(struct om_nl_control *c)
 {
 	(void)c;

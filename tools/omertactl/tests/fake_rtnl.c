@@ -242,3 +242,16 @@ void om_rtnl_drain(struct om_rtnl *r)
 {
 	(void)r;
 }
+
+bool om_rtnl_name(uint32_t ifindex, char name[IFNAMSIZ])
+{
+	for (size_t i = 0; i < fake.states.n; i++) {
+		const struct om_device *dev = &OM_AT(&fake.states, struct om_state, i)->dev;
+
+		if (dev->ifindex != ifindex)
+			continue;
+		strcpy(name, dev->ifname);
+		return true;
+	}
+	return false;
+}
