@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "cmd/args.h"
 
+#include "cmd/cmd.h"
+
 #include "lib/addr.h"
 #include "lib/quote.h"
 #include "lib/value.h"
@@ -423,6 +425,14 @@ static void complete_words(const struct om_command *table, const char *object)
 	}
 }
 
+/* Print the words of a list that has bars between them. */
+static void complete_list(const char *words)
+{
+	for (; *words; words++)
+		putchar(*words == '|' ? '\n' : *words);
+	putchar('\n');
+}
+
 static void complete_value(const struct om_command *cmd, const struct om_opt *o)
 {
 	const struct om_field *f;
@@ -477,6 +487,8 @@ void om_args_complete(const struct om_command *table, int argc, char **argv)
 	if (argc < n) {
 		if (!strcmp(cmd->object, "help"))
 			complete_words(table, argc ? argv[0] : NULL);
+		else if (!strcmp(cmd->pos[argc], "[FIELD]"))
+			complete_list(OM_SHOW_FIELDS);
 		else
 			puts(strstr(cmd->pos[argc], "DEV") ? "DEV" :
 			     strcmp(cmd->pos[argc], "CONF") ? "FILE" : "CONF");

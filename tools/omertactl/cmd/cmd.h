@@ -40,6 +40,10 @@ int om_key_retire(struct om_ctx *ctx, struct om_args *args);
 int om_key_del(struct om_ctx *ctx, struct om_args *args);
 int om_key_show(struct om_ctx *ctx, struct om_args *args);
 
+/* Fields of "show" for scripts */
+#define OM_SHOW_FIELDS \
+	"listen-port|fwmark|peers|endpoints|allowed-ips|latest-handshakes|transfer|persistent-keepalive"
+
 int om_show(struct om_ctx *ctx, struct om_args *args);
 int om_dump(struct om_ctx *ctx, struct om_args *args);
 int om_stats(struct om_ctx *ctx, struct om_args *args);

@@ -124,7 +124,7 @@ static const struct om_opt bench_opts[] = {
 	{ 0 }
 };
 
-#define PEER_WORD	"N|NAME"
+#define PEER_WORD	"N|NAME|PUBLIC-KEY"
 #define LINK_USAGE \
 	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off] [df unset|set|inherit] [engine auto|lib|NAME] [control-rate N] [control-source-rate N] [control-share N]"
 #define PEER_USAGE \
@@ -179,8 +179,9 @@ const struct om_command om_commands[] = {
 	{ "key", "show", { "DEV" }, &om_key_object, peer_show_opts, om_key_show,
 	  "DEV [peer " PEER_WORD "]", .summary = "print keys without their secrets",
 	  .example = "omr0", .reads = true },
-	{ "show", NULL, { "[DEV]" }, NULL, NULL, om_show,
-	  "[DEV]", .summary = "print devices with peers, keys and counters",
+	{ "show", NULL, { "[DEV]", "[FIELD]" }, NULL, NULL, om_show,
+	  "[DEV|all|interfaces [" OM_SHOW_FIELDS "]]",
+	  .summary = "print devices with peers, keys and counters",
 	  .example = "omr0", .reads = true },
 	{ "dump", NULL, { "[DEV]" }, NULL, NULL, om_dump,
 	  "[DEV]", .summary = "print one line with tabs for each device, peer and key",
@@ -219,7 +220,7 @@ const struct om_command om_commands[] = {
 	  "DEV [config FILE]", .summary = "agree on keys with the peers of a device",
 	  .example = "omr0" },
 	{ "times", "forget", { "DEV" }, NULL, times_opts, om_times_forget_command,
-	  "DEV peer " PEER_WORD "|PUBLIC-KEY [config FILE]",
+	  "DEV peer " PEER_WORD " [config FILE]",
 	  .summary = "accept any time in a peer's next handshake",
 	  .example = "omr0 peer b" },
 	{ "bench", "run", { NULL }, &om_bench_object, bench_run_opts, om_bench_run,

@@ -412,22 +412,18 @@ static void show_key(const struct om_key *k)
 
 static void show_keys_of(const struct om_state *s, uint32_t peer_id)
 {
-	for (size_t i = 0; i < s->keys.n; i++) {
-		const struct om_key *k = OM_AT(&s->keys, struct om_key, i);
+	const struct om_key *k = NULL;
 
-		if (k->peer_id == peer_id)
-			show_key(k);
-	}
+	while ((k = om_state_next_key(s, peer_id, k)))
+		show_key(k);
 }
 
 static void json_keys_of(const struct om_state *s, uint32_t peer_id)
 {
-	om_json_open("key", '[');
-	for (size_t i = 0; i < s->keys.n; i++) {
-		const struct om_key *k = OM_AT(&s->keys, struct om_key, i);
+	const struct om_key *k = NULL;
 
-		if (k->peer_id != peer_id)
-			continue;
+	om_json_open("key", '[');
+	while ((k = om_state_next_key(s, peer_id, k))) {
 		om_json_open(NULL, '{');
 		om_print_fields(&om_key_object, k,
 				OM_BIT(OMERTA_A_KEY_IFINDEX) |

@@ -2,6 +2,7 @@
 #include "lib/state.h"
 
 #include "lib/addr.h"
+#include "lib/keygen.h"
 #include "lib/nl.h"
 #include "lib/quote.h"
 #include "lib/value.h"
@@ -121,6 +122,26 @@ static void fill_names(struct om_state *s)
 	}
 }
 
+const struct om_key *om_state_next_key(const struct om_state *state, uint32_t peer_id,
+				       const struct om_key *key)
+{
+	const struct om_key *keys = state->keys.v;
+	size_t i = 0, end = state->keys.n;
+
+	if (key)
+		i = (size_t)(key - keys) + 1;
+	/* The kernel dumps keys by the ids of their peers. */
+	while (!key && i < end) {
+		size_t mid = (i + end) / 2;
+
+		if (keys[mid].peer_id < peer_id)
+			i = mid + 1;
+		else
+			end = mid;
+	}
+	return i < state->keys.n && keys[i].peer_id == peer_id ? &keys[i] : NULL;
+}
+
 int om_state_load(struct om_nl *nl, const char *ifname, enum om_parts parts,
 		  struct om_state *state, struct om_err *err)
 {
@@ -199,11 +220,14 @@ void om_states_free(struct om_list *states)
 static int resolve_name(const struct om_list *peers, const char *ifname,
 			const char *name, uint32_t *id, struct om_err *err)
 {
+	uint8_t key[OMERTA_KEY_LEN];
+	bool is_key = !om_base64_decode(key, name, &(struct om_err){ 0 });
+
 	*id = 0;
 	for (size_t i = 0; i < peers->n; i++) {
 		const struct om_peer *p = OM_AT(peers, struct om_peer, i);
 
-		if (strcmp(p->name, name))
+		if (is_key ? !om_key_equal(p->public_key, key) : strcmp(p->name, name))
 			continue;
 		if (*id)
 			return om_err(err, OM_SYSTEM,
@@ -212,9 +236,8 @@ static int resolve_name(const struct om_list *peers, const char *ifname,
 		*id = p->id;
 	}
 	if (!*id)
-		return om_err(err, OM_SYSTEM,
-			      "peer: %s: no peer of %s has this name",
-			      OM_QUOTE(name), ifname);
+		return om_err(err, OM_SYSTEM, "peer: %s: no peer of %s has this %s",
+			      OM_QUOTE(name), ifname, is_key ? "public key" : "name");
 	return OM_OK;
 }
 

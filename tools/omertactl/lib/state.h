@@ -24,13 +24,16 @@ enum om_parts {
 int om_state_load(struct om_nl *nl, const char *ifname, enum om_parts parts,
 		  struct om_state *state, struct om_err *err);
 void om_state_free(struct om_state *state);
+/* Return the key of a peer that follows @key, or the first one for NULL; NULL at the end. */
+const struct om_key *om_state_next_key(const struct om_state *state, uint32_t peer_id,
+				       const struct om_key *key);
 
 /* Read a list of struct om_state: of @ifname, or of all devices if it is NULL. */
 int om_states_load(struct om_nl *nl, const char *ifname, enum om_parts parts,
 		   struct om_list *states, struct om_err *err);
 void om_states_free(struct om_list *states);
 
-/* Resolve a peer's id from user input: a number or a unique name. */
+/* Resolve a peer's id from user input: a number, a unique name or a public key. */
 int om_peer_resolve(struct om_nl *nl, const char *ifname, const char *text,
 		    uint32_t *id, struct om_err *err);
 

@@ -122,11 +122,18 @@ static const struct {
 	{ 0, "peer del omr0 id 1", "peer-del ifname=omr0 id=1\n", NULL },
 	{ 0, "peer del omr0 peer carol", "peer-del ifname=omr0 id=3\n", NULL },
 	{ 2, "peer del omr0 peer twin", "", "peer: \"twin\": the name of peers 1 and 2: use the id" },
+	{ 0, "peer del omr0 peer " PUB, "peer-del ifname=omr0 id=3\n", NULL },
+	{ 2, "peer del omr0 peer AAIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=", "",
+	  "no peer of omr0 has this public key" },
+	{ 1, "show omr0 colour", "", "\"colour\": must be one of listen-port|" },
+	{ 1, "show omr0 private-key", "", "\"private-key\": only the key agent has it" },
+	{ 1, "-j show omr0 peers", "", "-j: this is not JSON" },
+	{ 1, "show interfaces peers", "", "interfaces: nothing may follow it" },
 	{ 2, "peer del omr0 peer zoe", "", "peer: \"zoe\": no peer of omr0 has this name" },
 	{ 2, "peer del omr9 peer zoe", "", "peer del: omr9: " },
 	{ 2, "peer del omr0 peer 77", "peer-del ifname=omr0 id=77\n", "peer del: omr0 peer 77: id: no such peer" },
 	{ 2, "peer show omr0 peer 77", "", "omr0 has no peer 77" },
-	{ 1, "peer del omr0", "", "peer del: peer is missing (usage: omertactl peer del DEV peer N|NAME)" },
+	{ 1, "peer del omr0", "", "peer del: peer is missing (usage: omertactl peer del DEV peer N|NAME|PUBLIC-KEY)" },
 	{ 1, "peer del omr0 peer ''", "", "\"\": a peer's id or name" },
 	{ 1, "peer del omr0 peer 0", "", "peer: \"0\": must be a number 1..4294967295" },
 	{ 1, "peer add omr0", "", "peer add: id is missing" },
@@ -197,7 +204,7 @@ static void set_up(void)
 		"link add omr0 listen-port 51900",
 		"peer add omr0 id 1 name twin allowed-ips 10.1.0.0/16",
 		"peer add omr0 id 2 name twin",
-		"peer add omr0 id 3 name carol",
+		"peer add omr0 id 3 name carol public-key " PUB,
 	};
 
 	fake_reset();
