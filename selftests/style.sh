@@ -63,7 +63,7 @@ spelling() {
 }
 
 manual() {
-	mandoc -T lint -W warning Documentation/man/omertactl.8
+	mandoc -T lint -W warning Documentation/man/*
 }
 
 # The generated files are what the generator makes of the spec.

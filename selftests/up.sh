@@ -463,6 +463,62 @@ test_mtu() {
 	pings a -s 1232 fd09::2
 }
 
+# Commands of the file run in order, and a failing one undoes "up".
+test_hooks() {
+	local before
+
+	two_files
+	before=$(state a)
+	sed -i "s|^MTU.*|&\nPreUp = echo 'pre-up of %i' >>$DIR/ran; ip link show %i\nPostUp = echo one >>$DIR/ran\nPostUp = ip route get 10.9.0.2 >>$DIR/ran\nPreDown = ip -br link show %i >>$DIR/ran\nPostDown = ! ip link show %i; echo post-down >>$DIR/ran|" "$DIR/a.conf"
+	up a
+	cat "$DIR/ran"
+	is 'pre-up of omr0' sed -n 1p "$DIR/ran"
+	is one sed -n 2p "$DIR/ran"
+	sed -n 3p "$DIR/ran" | grep 'dev omr0'
+	is 4 eval "wc -l <'$DIR/ran'"
+	# Not for what is there already
+	up a
+	is 4 eval "wc -l <'$DIR/ran'"
+	down a
+	sed -n 5p "$DIR/ran" | grep '^omr0'
+	is post-down sed -n 6p "$DIR/ran"
+	sed -i 's|^PostUp = echo one.*|PostUp = exit 3|' "$DIR/a.conf"
+	says 'command 1 of PostUp failed with status 3' up a
+	is "$before" state a
+	await agent_gone a
+	chmod g+w "$DIR/a.conf" "$DIR/a.etc/omr0.conf"
+	says 'others may change this file' up a
+	is "$before" state a
+}
+
+# Name servers, by a resolvconf that notes what it is told
+test_dns() {
+	two_files
+	mkdir "$DIR/bin"
+	printf '%s\n' '#!/bin/sh' "{ echo \"\$@\"; cat; } >>$DIR/told" >"$DIR/bin/resolvconf"
+	chmod +x "$DIR/bin/resolvconf"
+	sed -i 's|^MTU.*|&\nDNS = 192.0.2.53, fd09::53, example.org|' "$DIR/a.conf"
+	PATH=$DIR/bin:$PATH up a
+	is "-a tun.omr0 -m 0 -x
+nameserver 192.0.2.53
+nameserver fd09::53
+search example.org" cat "$DIR/told"
+	PATH=$DIR/bin:$PATH down a
+	is '-d tun.omr0 -f' tail -n 1 "$DIR/told"
+}
+
+# "down" saves what has changed.
+test_save_config() {
+	two_files
+	sed -i 's|^MTU.*|&\nSaveConfig = true|' "$DIR/a.conf"
+	up a no-agent
+	on a omertactl peer set omr0 peer 2 keepalive 26
+	# Not by this function, which would copy the file again
+	on a env "RUNTIME_DIRECTORY=$DIR/a.run" omertactl down "$DIR/a.etc/omr0.conf"
+	grep -x 'PersistentKeepalive = 26' "$DIR/a.etc/omr0.conf"
+	grep -x 'SaveConfig = true' "$DIR/a.etc/omr0.conf"
+}
+
 # The agent follows its device to another name, and "down" finds the agent.
 test_renamed() {
 	local before old DEV
@@ -505,7 +561,7 @@ test_another_link() {
 TESTS=(test_up_down test_default_route test_up_fails test_many_routes test_own_network
 	test_converge test_reload test_stuck_agent test_container test_late_names
 	test_which_address test_dead_address test_mtu test_another_link
-	test_renamed test_new_module)
+	test_renamed test_hooks test_dns test_save_config test_new_module)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

@@ -7,6 +7,7 @@
 #include "lib/json.h"
 #include "lib/mtu.h"
 #include "lib/nl.h"
+#include "cmd/hooks.h"
 #include "cmd/print.h"
 #include "lib/quote.h"
 #include "cmd/runner.h"
@@ -16,6 +17,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Progress of a command */
@@ -211,24 +213,43 @@ static int apply(struct work *w, struct om_config *conf)
 	return rc;
 }
 
+/* The file's commands run when a device is made, or deleted. */
+static int run_hooks(const struct work *w, const struct om_config *conf, enum om_hook hook)
+{
+	return w->made ? om_hooks_run(conf, hook, w->t->ifname, &w->ctx->err) : OM_OK;
+}
+
 static int bring_up(struct work *w, bool agent, struct om_config *conf)
 {
-	struct om_err *err = &w->ctx->err;
-	bool running = false;
+	struct om_err *err = &w->ctx->err, unused;
+	bool running = false, dns = false;
 	int rc = make_device(w);
 
 	if (rc && !w->made)
 		return rc;
 	if (!rc)
+		rc = run_hooks(w, conf, OM_HOOK_PRE_UP);
+	if (!rc)
 		rc = apply(w, conf);
+	if (!rc) {
+		rc = om_dns_set(conf, w->t->ifname, err);
+		dns = true;
+	}
 	if (!rc && agent)
 		rc = om_runner_start(w->t->ifname, w->t->path, &running, err);
 	w->agent_started = !rc && agent && !running;
 	/* Keys may have changed, and only the agent reads them. */
 	if (!rc && running)
 		rc = om_runner_reload(w->t->ifname, &w->agent_runs, err);
-	if (rc)
-		roll_back(w);
+	if (!rc)
+		rc = run_hooks(w, conf, OM_HOOK_POST_UP);
+	if (!rc)
+		return OM_OK;
+	if (w->agent_started)
+		om_runner_stop(w->t->ifname, &w->agent_stopped, &unused);
+	if (dns && w->made)
+		om_dns_unset(conf, w->t->ifname, &unused);
+	roll_back(w);
 	return rc;
 }
 
@@ -287,11 +308,13 @@ int om_reload(struct om_ctx *ctx, struct om_args *args)
 	rc = apply(&w, &conf);
 	if (rc && ctx->err.sys == ENODEV)
 		om_err_append(&ctx->err, " (omertactl up %s)", args->pos[0]);
-	om_config_free(&conf);
 	if (rc)
 		roll_back(&w);
 	else
 		rc = om_runner_reload(t.ifname, &w.agent_runs, &ctx->err);
+	if (!rc)
+		rc = om_dns_set(&conf, t.ifname, &ctx->err);
+	om_config_free(&conf);
 	if (!rc)
 		rc = report(&w, true, "is as its file says");
 	om_list_free(&w.host);
@@ -302,53 +325,79 @@ int om_reload(struct om_ctx *ctx, struct om_args *args)
  * down
  */
 
-/* Get the mark of a device from its file. Returns false if there is no such file. */
-static bool mark_of_file(const struct om_target *t, uint32_t *mark)
+/* Read the file, if there is one. Mistakes in it do not keep a tunnel up. */
+static bool read_file(const struct work *w, struct om_config *conf)
 {
-	struct om_config conf;
-	struct om_err unused;
+	struct om_err err;
 
-	*mark = 0;
-	if (access(t->path, F_OK))
+	memset(conf, 0, sizeof(*conf));
+	if (access(w->t->path, F_OK))
 		return false;
-	if (!om_config_read(t->path, OM_CONFIG_NO_NAMES, &conf, &unused)) {
-		om_host_set_mark(&conf);
-		*mark = conf.dev.fwmark;
-		om_config_free(&conf);
+	if (om_config_read(w->t->path, OM_CONFIG_NO_NAMES, conf, &err)) {
+		om_warn("%s", err.text);
+		memset(conf, 0, sizeof(*conf));
 	}
+	om_host_set_mark(conf);
 	return true;
+}
+
+/* Save the running state, if the file says so, and run its commands. */
+static int prepare(struct work *w, const struct om_config *conf, const struct om_state *state)
+{
+	struct om_err *err = &w->ctx->err;
+	bool changed;
+	int rc = om_hooks_run(conf, OM_HOOK_PRE_DOWN, w->t->ifname, err);
+
+	if (!rc && conf->host.save)
+		rc = om_config_save(w->t->path, &state->dev, &state->peers, &changed, err);
+	return rc;
+}
+
+static void finish(const struct work *w, const struct om_config *conf)
+{
+	struct om_err err;
+
+	if (om_dns_unset(conf, w->t->ifname, &err) ||
+	    om_hooks_run(conf, OM_HOOK_POST_DOWN, w->t->ifname, &err))
+		om_warn("%s", err.text);
 }
 
 /* Without a device, its file tells which rules it had. */
 static int take_down(struct work *w, struct om_list *rules)
 {
 	struct om_err *err = &w->ctx->err;
+	struct om_config conf;
 	struct om_state state;
-	int rc = om_state_load(w->ctx->nl, w->t->ifname, 0, &state, err);
 	char name[IFNAMSIZ];
+	bool file = read_file(w, &conf);
+	int rc = om_state_load(w->ctx->nl, w->t->ifname, OM_PEERS | OM_PREFIXES, &state, err);
+	uint32_t mark = rc ? conf.dev.fwmark : state.dev.fwmark;
 	bool there = !rc;
-	uint32_t mark;
 
 	if (there) {
-		mark = state.dev.fwmark;
+		rc = prepare(w, &conf, &state);
 		om_state_free(&state);
 	} else if (err->sys == ENODEV && om_runner_renamed(w->t->ifname, name)) {
-		return om_err(err, OM_SYSTEM, "%s is called %s now (omertactl down %s)",
-			      w->t->ifname, name, name);
-	} else if (err->sys != ENODEV || !mark_of_file(w->t, &mark)) {
-		return rc;
+		rc = om_err(err, OM_SYSTEM, "%s is called %s now (omertactl down %s)",
+			    w->t->ifname, name, name);
+	} else if (err->sys == ENODEV && file) {
+		rc = OM_OK;
 	}
-	rc = om_host_find_rules(w->t->ifname, mark, rules, err);
+	if (!rc)
+		rc = om_host_find_rules(w->t->ifname, mark, rules, err);
 	if (!rc)
 		rc = om_runner_stop(w->t->ifname, &w->agent_stopped, err);
 	if (!rc && there)
 		rc = delete_device(w, err);
-	/* The agent or its service may have gone first. */
+	w->deleted = !rc && there;
+	/* Somebody else was faster. */
 	if (rc && there && err->sys == ENODEV)
 		rc = OM_OK;
-	w->deleted = !rc && there;
 	if (!rc)
 		rc = om_host_drop_rules(rules, err);
+	if (w->deleted)
+		finish(w, &conf);
+	om_config_free(&conf);
 	return rc;
 }
 

@@ -263,8 +263,10 @@ static int parse_file(struct om_parser *p, FILE *f)
 	struct stat st;
 	int rc;
 
-	p->exposed = !fstat(fileno(f), &st) && S_ISREG(st.st_mode) &&
-		     (st.st_mode & S_IRWXO);
+	if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode))
+		st = (struct stat){ .st_uid = geteuid() };
+	p->exposed = st.st_mode & S_IRWXO;
+	p->writable = (st.st_mode & (S_IWGRP | S_IWOTH)) || (st.st_uid && st.st_uid != geteuid());
 	rc = om_config_lines(f, p->name, on_line, p, p->err);
 	if (!rc)
 		rc = om_parser_told(p, om_parser_end_section(p));
@@ -351,9 +353,19 @@ void om_config_forget(struct om_config *conf)
 		OM_AT(&conf->peer_conf, struct om_peer_conf, i)->psk = NULL;
 }
 
+static void free_strings(struct om_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(*OM_AT(list, char *, i));
+	om_list_free(list);
+}
+
 void om_config_free(struct om_config *conf)
 {
 	om_config_forget(conf);
+	for (size_t i = 0; i < OM_HOOKS; i++)
+		free_strings(&conf->host.hooks[i]);
+	free_strings(&conf->host.dns);
 	om_list_free(&conf->host.addresses);
 	for (size_t i = 0; i < conf->peer_conf.n; i++)
 		free(OM_AT(&conf->peer_conf, struct om_peer_conf, i)->endpoint);

@@ -20,12 +20,24 @@ enum om_kem_policy {
 /* The agent was built with ML-KEM-768. */
 extern bool om_have_kem;
 
+/* Commands that "up" and "down" run */
+enum om_hook {
+	OM_HOOK_PRE_UP,
+	OM_HOOK_POST_UP,
+	OM_HOOK_PRE_DOWN,
+	OM_HOOK_POST_DOWN,
+	OM_HOOKS
+};
+
 /* Settings of a device that are not in the kernel */
 struct om_host_conf {
 	uint8_t *private_key;		/* in om_config.secrets, or NULL */
 	struct om_list addresses;	/* struct om_prefix, with host bits */
 	uint32_t mtu;			/* 0 for the default */
 	uint32_t table;
+	struct om_list hooks[OM_HOOKS];	/* char *, in their order */
+	struct om_list dns;		/* char *: addresses of name servers, and domains */
+	bool save;			/* "down" saves the running state */
 };
 
 /* Settings of a peer that are not in the kernel */

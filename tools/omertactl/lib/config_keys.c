@@ -5,6 +5,7 @@
 #include "lib/quote.h"
 #include "lib/value.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -312,12 +313,83 @@ static int set_post_quantum(struct om_parser *p, const struct key *k,
 	return OM_OK;
 }
 
+static int add_string(struct om_parser *p, const struct key *k, struct om_list *list,
+		      const char *text, size_t len)
+{
+	char *copy = strndup(text, len);
+
+	if (!copy)
+		return om_err_sys(p->err, ENOMEM, "%s", k->name);
+	*(char **)om_list_add(list, sizeof(copy)) = copy;
+	return OM_OK;
+}
+
+static const char *const hook_names[OM_HOOKS] = {
+	[OM_HOOK_PRE_UP] = "PreUp",
+	[OM_HOOK_POST_UP] = "PostUp",
+	[OM_HOOK_PRE_DOWN] = "PreDown",
+	[OM_HOOK_POST_DOWN] = "PostDown",
+};
+
+/* A command runs as root, so nobody else may be able to change it. */
+static int set_hook(struct om_parser *p, const struct key *k, const char *value)
+{
+	size_t hook = 0;
+
+	while (strcmp(hook_names[hook], k->name))
+		hook++;
+	if (!*value)
+		return om_parser_fail(p, value, "%s: a command is missing", k->name);
+	if (p->writable)
+		return om_parser_fail(p, value, "%s: others may change this file: chmod go-w %s, and chown it",
+				      k->name, OM_QUOTE_FILE(p->name));
+	return add_string(p, k, &p->conf->host.hooks[hook], value, strlen(value));
+}
+
+#define DOMAIN_CHARACTERS \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+
+static int set_dns(struct om_parser *p, const struct key *k, const char *value)
+{
+	struct in6_addr unused;
+	char text[INET6_ADDRSTRLEN];
+	const char *item;
+	size_t len;
+	int rc = OM_OK;
+
+	while (!rc && om_list_item(&value, ",", &item, &len)) {
+		snprintf(text, sizeof(text), "%.*s", len < sizeof(text) ? (int)len : 0, item);
+		if (inet_pton(AF_INET, text, &unused) != 1 &&
+		    inet_pton(AF_INET6, text, &unused) != 1 &&
+		    (!len || *item == '-' || strspn(item, DOMAIN_CHARACTERS) < len))
+			return om_parser_fail(p, item, "%s: %s: neither an address nor a domain",
+					      k->name, OM_QUOTE_N(item, len));
+		rc = add_string(p, k, &p->conf->host.dns, item, len);
+	}
+	return rc;
+}
+
+static int set_save(struct om_parser *p, const struct key *k, const char *value)
+{
+	if (strcmp(value, "true") && strcmp(value, "false"))
+		return om_parser_fail(p, value, "%s: %s: must be true or false", k->name,
+				      OM_QUOTE(value));
+	p->conf->host.save = *value == 't';
+	return OM_OK;
+}
+
 static const struct key keys[] = {
 	{ "PrivateKey", &om_device_object, false, set_secret },
 	{ "PrivateKeyFile", &om_device_object, false, set_secret_file },
 	{ "Address", &om_device_object, true, set_addresses },
 	{ "MTU", &om_device_object, false, set_mtu },
 	{ "Table", &om_device_object, false, set_table },
+	{ "PreUp", &om_device_object, true, set_hook },
+	{ "PostUp", &om_device_object, true, set_hook },
+	{ "PreDown", &om_device_object, true, set_hook },
+	{ "PostDown", &om_device_object, true, set_hook },
+	{ "DNS", &om_device_object, true, set_dns },
+	{ "SaveConfig", &om_device_object, false, set_save },
 	{ "PresharedKey", &om_peer_object, false, set_secret },
 	{ "PresharedKeyFile", &om_peer_object, false, set_secret_file },
 	{ "PostQuantum", &om_peer_object, false, set_post_quantum },

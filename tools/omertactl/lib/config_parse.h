@@ -19,6 +19,7 @@ struct om_parser {
 	const char *dir;		/* base of relative file names */
 	enum om_config_flags flags;
 	bool exposed;			/* other users may access the file */
+	bool writable;			/* its group or other users may write it */
 	unsigned int line;
 	const char *text;		/* the current line */
 	const struct om_object *section;	/* NULL before the first */

@@ -6,6 +6,7 @@
 cd "$(dirname "$0")/.." || exit 1
 tool=./omertactl
 man=../../Documentation/man/omertactl.8
+conf=../../Documentation/man/omerta.conf.5
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 n=0
@@ -131,12 +132,20 @@ completion() {
 manual() {
 	local out word missing=
 	if command -v mandoc >/dev/null; then
-		out=$(mandoc -T lint -W warning "$man" 2>&1)
+		out=$(mandoc -T lint -W warning "$man" "$conf" 2>&1)
 		[ -z "$out" ]
 		result $? "man page passes mandoc's lint" "$out"
 	else
 		skip "man page passes mandoc's lint" "no mandoc"
 	fi
+	# Every key of a file is documented, as the head of a paragraph.
+	for word in $(sed -n 's/.*\.conf = "\([A-Za-z]*\)".*/\1/p' lib/model.c) \
+		    $(sed -n 's/^\t{ "\([A-Za-z]*\)", &om_.*/\1/p' lib/config_keys.c); do
+		grep -A1 '^\.TP' "$conf" | grep -qw "$word" || missing="$missing $word"
+	done
+	[ -z "$missing" ]
+	result $? "omerta.conf(5) describes every key" "missing:$missing"
+	missing=
 	# Every word that can be typed is documented, in a line of its own.
 	for word in $("$tool" __complete) \
 		    $(for o in link peer key; do
@@ -158,6 +167,7 @@ installed() {
 	[ -x "$tmp/root/usr/sbin/omertactl" ] &&
 		[ -x "$tmp/root/usr/libexec/omerta/omerta-agent" ] &&
 		[ -f "$tmp/root/usr/share/man/man8/omertactl.8" ] &&
+		[ -f "$tmp/root/usr/share/man/man5/omerta.conf.5" ] &&
 		[ -f "$tmp/root/usr/share/bash-completion/completions/omertactl" ] &&
 		[ -f "$tmp/root/usr/lib/sysusers.d/omerta.conf" ] &&
 		[ -f "$tmp/root/usr/lib/tmpfiles.d/omerta.conf" ] &&

@@ -106,6 +106,11 @@ static const struct {
 	{ "[Peer]\nId = 1\nEndpoint = [ff02::1%lo]:1\n", ": not the address of one host" },
 	{ "[Peer]\nId = 1\nEndpoint = [fe80::1]:1\n", ": a link-local address needs its link" },
 	{ "[Peer]\nPublicKey = AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n", ":2:13: PublicKey: (not shown): no private key has this" },
+	{ "[Interface]\nDNS = 192.0.2.1, a b\n", ":2:18: DNS: \"a b\": neither an address nor a domain" },
+	{ "[Interface]\nDNS = -x\n", ":2:7: DNS: \"-x\": neither" },
+	{ "[Interface]\nPostUp =\n", ":2:9: PostUp: a command is missing" },
+	{ "[Interface]\nSaveConfig = yes\n", ":2:14: SaveConfig: \"yes\": must be true or false" },
+	{ "[Peer]\nPostUp = true\n", ":2:1: \"PostUp\": no such key in [Peer]" },
 	{ "[Interface]\nTable = main\n", ":2:9: Table: \"main\": must be auto, off or a table's number" },
 	{ "[Peer]\nPublicKey = " PUB "\n[Peer]\nPublicKey = " PUB "\n", ":4:13: PublicKey: another peer has this key" },
 	{ "[Peer]\nId = 1\nPostQuantum = yes\n", ":3:15: PostQuantum: \"yes\": must be off, on or required" },
@@ -481,6 +486,8 @@ static void check_for_up(void)
 		{ "conf", "[Interface]\nCpus = 8191\n", ":2:8: Cpus: \"8191\": this machine has the CPUs 0-" },
 		{ "a#b.conf", "[Interface]\n", "a device name has letters, digits" },
 		{ "-x.conf", "[Interface]\n", "a device name does not begin with -" },
+		{ "ok.conf", "[Interface]\nPreUp = a\nPostUp = b; c\nPostUp = d\nPreDown = e\nPostDown = f\n"
+		  "DNS = 192.0.2.1, example.org\nDNS = fd00::1\nSaveConfig = true\n", "" },
 		{ "ok.conf", "\xef\xbb\xbf[Interface]\nMTU = 1280\nAddress = fd09::1\n", "" },
 		{ "ok.conf", "[Interface]\nAddress = 10.9.0.1/24, 10.9.0.1/32\n", "" },
 		{ "ok.conf", "[Interface]\nTable = off\nMTU = 68\n[Peer]\nId = 1\nAllowedIPs = ::/0\n", "" },
@@ -495,6 +502,25 @@ static void check_for_up(void)
 		unit_ok(*rows[i].message ? run.rc == 1 && CONTAINS(run.err, rows[i].message) :
 					   !run.rc && !*run.err,
 			"conf: check says what \"up\" would", "%s: %s", rows[i].text, run.err);
+		unit_run_free(&run);
+	}
+}
+
+/* Others must not change commands that root runs. */
+static void check_hook(void)
+{
+	static const char text[] = "[Interface]\nPostUp = true\n";
+	static const unsigned int modes[] = { 0620, 0602 };
+	struct unit_run run;
+	char words[400];
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(modes); i++) {
+		unit_file("hook.conf", text, strlen(text), modes[i]);
+		snprintf(words, sizeof(words), "check %s no-agent", unit_path("hook.conf"));
+		run = unit_main(words, NULL);
+		unit_ok(run.rc == 1 && CONTAINS(run.err, "PostUp: others may change this file"),
+			"conf: no commands in a file that others may write", "%o: %s", modes[i],
+			run.err);
 		unit_run_free(&run);
 	}
 }
@@ -761,6 +787,7 @@ void test_conf(void)
 	post_quantum();
 	check_all();
 	check_for_up();
+	check_hook();
 	secrets();
 	garbage();
 	bad_files();
