@@ -30,7 +30,7 @@ int om_rtnl_route(struct om_rtnl *r, bool new, const struct om_route *route,
 		  struct om_err *err);
 /* @mtu: 0 for no change */
 int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err);
-/* @mtu: of the device, which may be down */
+/* Set the MTU of the device, which may be down. */
 int om_rtnl_set_mtu(struct om_rtnl *r, uint32_t mtu, struct om_err *err);
 /* Set the root queueing discipline of the device. */
 int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err);

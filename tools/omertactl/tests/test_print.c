@@ -295,7 +295,7 @@ static void table_order(const struct om_object *obj)
 	unit_ok(ok, name, "%s", obj->name);
 }
 
-/* What "wg show" prints for scripts */
+/* Single fields for scripts, in the form of "wg show" */
 static void fields(void)
 {
 	static const struct {
