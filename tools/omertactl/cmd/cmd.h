@@ -53,6 +53,7 @@ int om_setconf(struct om_ctx *ctx, struct om_args *args);
 int om_syncconf(struct om_ctx *ctx, struct om_args *args);
 int om_showconf(struct om_ctx *ctx, struct om_args *args);
 int om_save(struct om_ctx *ctx, struct om_args *args);
+int om_import(struct om_ctx *ctx, struct om_args *args);
 int om_check(struct om_ctx *ctx, struct om_args *args);
 
 /* Folder of configuration files, for devices given by name only */

@@ -76,6 +76,21 @@ int om_save(struct om_ctx *ctx, struct om_args *args)
 	return rc;
 }
 
+int om_import(struct om_ctx *ctx, struct om_args *args)
+{
+	struct om_target t;
+	char ifname[IFNAMSIZ];
+	int rc = args->pos[1] ? OM_OK : om_target_ifname(args->pos[0], ifname, &ctx->err);
+
+	if (!rc)
+		rc = om_target_find(args->pos[1] ? args->pos[1] : ifname, &t, &ctx->err);
+	if (!rc)
+		rc = om_config_import(args->pos[0], t.path, &ctx->err);
+	if (!rc)
+		printf("%s\n", t.path);
+	return rc;
+}
+
 int om_check(struct om_ctx *ctx, struct om_args *args)
 {
 	const char *path = args->pos[0], *dot = strrchr(path, '.');

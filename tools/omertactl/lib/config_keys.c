@@ -331,7 +331,7 @@ static const char *const hook_names[OM_HOOKS] = {
 	[OM_HOOK_POST_DOWN] = "PostDown",
 };
 
-/* A command runs as root, so nobody else may be able to change it. */
+/* Root runs these commands, so other users must not be able to change them. */
 static int set_hook(struct om_parser *p, const struct key *k, const char *value)
 {
 	size_t hook = 0;
@@ -394,6 +394,14 @@ static const struct key keys[] = {
 	{ "PresharedKeyFile", &om_peer_object, false, set_secret_file },
 	{ "PostQuantum", &om_peer_object, false, set_post_quantum },
 };
+
+bool om_config_has_key(const struct om_object *section, const char *key)
+{
+	for (size_t i = 0; i < OM_ARRAY_SIZE(keys); i++)
+		if (keys[i].section == section && !strcasecmp(keys[i].name, key))
+			return true;
+	return om_config_field(section, key);
+}
 
 static int set_key(struct om_parser *p, size_t i, const char *value)
 {

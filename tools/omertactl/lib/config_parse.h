@@ -66,6 +66,8 @@ int om_config_lines(FILE *f, const char *name, int (*fn)(void *arg, char *line, 
 		    void *arg, struct om_err *err);
 /* Return the field of a section that a key sets, or NULL. */
 const struct om_field *om_config_field(const struct om_object *section, const char *key);
+/* Return true if a section has a key, which may set no field. */
+bool om_config_has_key(const struct om_object *section, const char *key);
 /* Print KEY = VALUE. */
 void om_config_print_field(FILE *out, const struct om_field *f, const void *data);
 

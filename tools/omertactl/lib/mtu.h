@@ -27,8 +27,8 @@ struct om_mtu {
 
 /*
  * Choose the MTU of a device, the smallest over @peers, struct om_peer. A peer without an
- * endpoint may come by any default route. @v6: IPv6 is used in the tunnel. @mark: of the
- * tunnel's datagrams
+ * endpoint may come by any default route. @v6: IPv6 is used in the tunnel. @mark: mark of
+ * outgoing datagrams
  */
 int om_mtu_choose(struct om_rtnl *r, const struct om_list *peers, uint32_t chunk, bool v6,
 		  uint32_t mark, struct om_mtu *choice, struct om_err *err);

@@ -782,6 +782,60 @@ static void saves(void)
 	expect_saved("conf: save leaves out what is as by default", "[Interface]\n", "[Interface]\n");
 }
 
+/* A file of wg-quick, with what it may have and this may not */
+static void imports(void)
+{
+	static const char wg[] =
+		"# mine\n[Interface]\nPrivateKey=AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE= # k\n"
+		"Address = 10.0.0.1/24,fd00::1/64\nPostUp = iptables -A INPUT -i %i -j ACCEPT\nJc = 4\n"
+		"hush hush\n[Peer]\nPublicKey = " PUB "\nAllowedIPs = 10.0.0.2/32, ::/0\n"
+		"Endpoint = vpn.example.org:51820\nPersistentKeepalive=25\n"
+		"[peer]\nPublicKey = " PUB2 "\nAllowedIPs=0.0.0.0/0,::/0,10.0.0.3/24\n[Foo]\nX = " HUSH "\n";
+	static const char ours[] =
+		"# mine\n[Interface]\nPrivateKey = AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\n"
+		"Address = 10.0.0.1/24,fd00::1/64\nPostUp = iptables -A INPUT -i %i -j ACCEPT\n"
+		"# \"Jc\" was left out: omerta has no such key\n"
+		"# a line was left out: omerta has no such key\n"
+		"[Peer]\nPublicKey = " PUB "\nAllowedIPs = 10.0.0.2/32\n"
+		"# ::/0 was left out: AllowedIPs has it again\n"
+		"Endpoint = vpn.example.org:51820\nPersistentKeepalive = 25\n"
+		"[Peer]\nPublicKey = " PUB2 "\nAllowedIPs = 0.0.0.0/0, ::/0, 10.0.0.0/24\n"
+		"# a section was left out: omerta has [Interface] and [Peer] only\n"
+		"# a line was left out: its section is unknown\n";
+	char words[800], text[2000] = "";
+	struct unit_run run;
+	struct stat st;
+	FILE *f;
+
+	unit_file("wg0.conf", wg, strlen(wg), 0600);
+	remove(unit_path("omr5.conf"));
+	snprintf(words, sizeof(words), "import %s ", unit_path("wg0.conf"));
+	strcat(words, unit_path("omr5.conf"));
+	run = unit_main(words, NULL);
+	f = fopen(unit_path("omr5.conf"), "r");
+	if (f) {
+		text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+		fclose(f);
+	}
+	unit_ok(!run.rc && !strcmp(text, ours) && !stat(unit_path("omr5.conf"), &st) &&
+		(st.st_mode & 0777) == 0640 && !CONTAINS(run.err, "hush") &&
+		CONTAINS(run.err, "wg0.conf:6: \"Jc\" is left out") &&
+		CONTAINS(run.err, "wg0.conf:10: ::/0 is left out: AllowedIPs has it again"),
+		"conf: import", "rc %d %s\n%s", run.rc, run.err, text);
+	unit_run_free(&run);
+	run = unit_main(words, NULL);
+	unit_ok(run.rc == 2 && CONTAINS(run.err, "File exists"),
+		"conf: import replaces no file", "%s", run.err);
+	unit_run_free(&run);
+	remove(unit_path("omr5.conf"));
+	unit_file("wg0.conf", "[Interface]\nAddress = 1.2.3\n", 28, 0600);
+	run = unit_main(words, NULL);
+	unit_ok(run.rc == 1 && CONTAINS(run.err, "omr5.conf:2:11: Address: ") &&
+		stat(unit_path("omr5.conf"), &st),
+		"conf: import leaves no file that is wrong", "%s", run.err);
+	unit_run_free(&run);
+}
+
 void test_conf(void)
 {
 	post_quantum();
@@ -793,6 +847,7 @@ void test_conf(void)
 	bad_files();
 	good_file();
 	saves();
+	imports();
 	differences();
 	numbers();
 	another_key();
