@@ -3,6 +3,7 @@
 
 #include "lib/addr.h"
 #include "lib/json.h"
+#include "lib/keygen.h"
 #include "lib/state.h"
 #include "lib/value.h"
 
@@ -318,10 +319,28 @@ static void show_device(const struct om_device *d)
 	}
 }
 
-static void show_peer_traffic(const struct om_peer *p)
+/* Without an agent, the last keys of handshakes expire. */
+static void show_agent(const struct om_state *s)
+{
+	for (size_t i = 0; i < s->peers.n; i++) {
+		if (om_key_is_zero(OM_AT(&s->peers, struct om_peer, i)->public_key))
+			continue;
+		label("key agent");
+		puts(s->dev.control_bound ? "running" : "none, so keys are not renewed");
+		return;
+	}
+}
+
+static void show_peer_traffic(const struct om_state *s, const struct om_peer *p)
 {
 	const uint64_t *v = p->stats.v;
+	uint64_t age;
 
+	if (om_state_handshake_age(s, p->id, &age)) {
+		label("latest handshake");
+		put_age(age);
+		puts(" ago");
+	}
 	if (p->has & OM_BIT(OMERTA_A_PEER_RX_AGE)) {
 		label("latest record");
 		put_age(p->rx_age);
@@ -341,7 +360,7 @@ static void show_peer_traffic(const struct om_peer *p)
 	}
 }
 
-static void show_peer(const struct om_peer *p)
+static void show_peer(const struct om_state *s, const struct om_peer *p)
 {
 	char buf[4 * sizeof(p->name) + 32];
 	int n = snprintf(buf, sizeof(buf), "%u", p->id);
@@ -368,7 +387,7 @@ static void show_peer(const struct om_peer *p)
 		label("state");
 		puts("silent");
 	}
-	show_peer_traffic(p);
+	show_peer_traffic(s, p);
 }
 
 static void show_key_limits(const struct om_key *k)
@@ -460,10 +479,11 @@ void om_print_state(const struct om_state *s)
 		return;
 	}
 	show_device(&s->dev);
+	show_agent(s);
 	for (size_t i = 0; i < s->peers.n; i++) {
 		const struct om_peer *p = OM_AT(&s->peers, struct om_peer, i);
 
-		show_peer(p);
+		show_peer(s, p);
 		show_keys_of(s, p->id);
 	}
 }

@@ -60,16 +60,10 @@ static void print_allowed_ips(const struct om_state *s, const struct om_peer *pe
 /* Seconds since 1970, 0 for none */
 static void print_handshake(const struct om_state *s, const struct om_peer *peer)
 {
-	time_t latest = 0, now = time(NULL);
-	const struct om_key *key = NULL;
+	uint64_t age;
+	bool found = om_state_handshake_age(s, peer->id, &age);
 
-	while ((key = om_state_next_key(s, peer->id, key))) {
-		time_t at = now - (time_t)(key->age / 1000);
-
-		if (key->handshake && key->state != OMERTA_KEY_STATE_INSTALLED && at > latest)
-			latest = at;
-	}
-	printf("\t%lld", (long long)latest);
+	printf("\t%lld", found ? (long long)time(NULL) - (long long)(age / 1000) : 0LL);
 }
 
 static void print_transfer(const struct om_state *s, const struct om_peer *peer)

@@ -142,6 +142,21 @@ const struct om_key *om_state_next_key(const struct om_state *state, uint32_t pe
 	return i < state->keys.n && keys[i].peer_id == peer_id ? &keys[i] : NULL;
 }
 
+bool om_state_handshake_age(const struct om_state *state, uint32_t peer_id, uint64_t *age)
+{
+	const struct om_key *key = NULL;
+	bool found = false;
+
+	while ((key = om_state_next_key(state, peer_id, key))) {
+		if (!key->handshake || key->state == OMERTA_KEY_STATE_INSTALLED ||
+		    (found && key->age >= *age))
+			continue;
+		*age = key->age;
+		found = true;
+	}
+	return found;
+}
+
 int om_state_load(struct om_nl *nl, const char *ifname, enum om_parts parts,
 		  struct om_state *state, struct om_err *err)
 {

@@ -28,6 +28,9 @@ void om_state_free(struct om_state *state);
 const struct om_key *om_state_next_key(const struct om_state *state, uint32_t peer_id,
 				       const struct om_key *key);
 
+/* Get the age in milliseconds of a peer's newest key from a handshake that was used; or false. */
+bool om_state_handshake_age(const struct om_state *state, uint32_t peer_id, uint64_t *age);
+
 /* Read a list of struct om_state: of @ifname, or of all devices if it is NULL. */
 int om_states_load(struct om_nl *nl, const char *ifname, enum om_parts parts,
 		   struct om_list *states, struct om_err *err);

@@ -101,6 +101,7 @@ static void text(void)
 		"  listening port: 51900\n  fwmark: 0xca6c\n  chunk size: 512\n"
 		"  policy: auto\n  percpu threshold: 16384\n  cpus: all\n  batch: on\n"
 		"  df: unset\n  largest mtu: 63491\n  engine: lib\n"
+		"  key agent: none, so keys are not renewed\n"
 		"\npeer: 1 (alice)\n"
 		"  public key: " PUB "\n"
 		"  endpoint: [fe80::7%lo]:51900\n"
@@ -344,6 +345,12 @@ static void fields(void)
 	latest = strlen(run.out) > strlen(PUB) ? atoll(run.out + strlen(PUB)) : 0;
 	unit_ok(!run.rc && llabs(time(NULL) - 200 - latest) < 5 && CONTAINS(run.out, "\n9\t0\n"),
 		"print: the latest handshake", "%s", run.out);
+	unit_run_free(&run);
+	s->dev.control_bound = 1;
+	run = unit_main("show omr1", NULL);
+	unit_ok(CONTAINS(run.out, "  latest handshake: 3 minutes, 20 seconds ago\n") &&
+		CONTAINS(run.out, "  key agent: running\n"),
+		"print: the latest handshake and the agent", "%s", run.out);
 	unit_run_free(&run);
 	fake_reset();
 }
