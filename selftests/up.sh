@@ -321,6 +321,54 @@ test_reload() {
 	says '(omertactl up ' reload a
 }
 
+# A device may have addresses and routes that go with others, or that have more than a prefix:
+# a refused reload leaves them as they are.
+test_undone() {
+	local before
+
+	two_files
+	sed -i 's|^Address.*|Address = 10.9.0.1/24, 10.9.0.11/24, 10.8.0.1/24, 10.8.0.2/24|' "$DIR/a.conf"
+	on a sysctl -w net.ipv4.conf.all.promote_secondaries=0 net.ipv4.conf.default.promote_secondaries=0
+	up a
+	on a sysctl -w net.ipv4.conf.omr0.promote_secondaries=0
+	on a ip route add 10.66.0.0/16 via 10.9.0.7 dev omr0
+	on a ip route add 10.67.0.0/16 dev omr0 metric 7 proto static
+	on a ip addr add 10.3.0.1 peer 10.3.0.2 dev omr0
+	before=$(state a; on a ip addr show dev omr0)
+	on a ip route add 10.55.0.0/16 dev to_b
+	sed -i -e 's|^Address.*|Address = 10.5.0.1/24|' -e 's|^MTU.*|MTU = 1400|' \
+		-e 's|^AllowedIPs.*|&, 10.55.0.0/16|' "$DIR/a.conf"
+	says 'route 10.55.0.0/16: File exists' reload a
+	on a ip route del 10.55.0.0/16 dev to_b
+	[[ $(state a; on a ip addr show dev omr0) == "$before" ]]
+	# Without what is in the way, all of it goes, but for another program's route.
+	reload a
+	is '["10.5.0.1"]' eval "on a ip -j addr show omr0 | jq -c '[.[0].addr_info[] | select(.family == \"inet\").local]'"
+	on a ip route show dev omr0 | grep '^10.67.0.0/16 proto static .*metric 7'
+	refused eval "on a ip route show dev omr0 | grep '^10.66'"
+	# IPv6 comes to a link that was too narrow for it.
+	on a ip link set omr0 mtu 1000
+	sed -i 's|^Address.*|Address = fd09::1/64|' "$DIR/a.conf"
+	reload a
+	on a ip -6 addr show dev omr0 | grep fd09::1
+	is 1400 device_mtu a
+}
+
+# Rules of others that look like ours, but apply to some packets only
+test_other_rules() {
+	local before
+
+	two_files 'AllowedIPs = 0.0.0.0/0'
+	on a ip rule add from 10.200.0.0/16 lookup main suppress_prefixlength 0
+	on a ip rule add not fwmark 51900 iif lo lookup 51900
+	before=$(state a)
+	up a
+	is 2 eval "on a ip rule | grep -c 'from all.*suppress_prefixlength 0\|from all fwmark 0xcabc lookup 51900'"
+	on a ip route get 192.0.2.2 | grep 'dev to_b'
+	down a
+	is "$before" state a
+}
+
 # An agent that does not react is killed.
 test_stuck_agent() {
 	local agent before
@@ -559,7 +607,7 @@ test_another_link() {
 }
 
 TESTS=(test_up_down test_default_route test_up_fails test_many_routes test_own_network
-	test_converge test_reload test_stuck_agent test_container test_late_names
+	test_converge test_reload test_undone test_other_rules test_stuck_agent test_container test_late_names
 	test_which_address test_dead_address test_mtu test_another_link
 	test_renamed test_hooks test_dns test_save_config test_new_module)
 

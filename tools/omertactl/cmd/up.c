@@ -27,6 +27,7 @@ struct work {
 	bool made;			/* the device */
 	bool deleted;
 	unsigned int settings;		/* changes of the device and its peers */
+	struct om_host before;
 	struct om_list host;		/* struct om_host_change */
 	struct om_mtu mtu;		/* if the file leaves it open */
 	bool agent_started;
@@ -166,7 +167,7 @@ static void roll_back(struct work *w)
 {
 	struct om_err *err = &w->ctx->err, unused;
 
-	if (om_host_undo(w->t->ifname, &w->host, w->made, &unused))
+	if (om_host_undo(w->t->ifname, &w->before, &w->host, w->made, &unused))
 		om_err_append(err, " (addresses, routes and rules could not be restored: %.200s)",
 			      unused.text);
 	if (w->made && delete_device(w, &unused))
@@ -209,7 +210,8 @@ static int apply(struct work *w, struct om_config *conf)
 	if (!rc && !conf->host.mtu)
 		rc = choose_mtu(w, conf);
 	if (!rc)
-		rc = om_host_apply(w->t->ifname, conf, w->made, &w->host, &w->ctx->err);
+		rc = om_host_apply(w->t->ifname, conf, w->made, &w->before, &w->host,
+				   &w->ctx->err);
 	return rc;
 }
 
@@ -291,6 +293,7 @@ int om_up(struct om_ctx *ctx, struct om_args *args)
 	if (!rc)
 		rc = report(&w, false, "is up");
 	om_list_free(&w.host);
+	om_host_free(&w.before);
 	return rc;
 }
 
@@ -318,6 +321,7 @@ int om_reload(struct om_ctx *ctx, struct om_args *args)
 	if (!rc)
 		rc = report(&w, true, "is as its file says");
 	om_list_free(&w.host);
+	om_host_free(&w.before);
 	return rc;
 }
 
@@ -420,6 +424,7 @@ int om_down(struct om_ctx *ctx, struct om_args *args)
 	if (!rc)
 		rc = report(&w, false, "is down");
 	om_list_free(&w.host);
+	om_host_free(&w.before);
 	om_list_free(&rules);
 	return rc;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "lib/host.h"
 
+#include "lib/mtu.h"
 #include "lib/quote.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@ static const int families[] = { AF_INET, AF_INET6 };
 struct apply {
 	struct om_rtnl *r;
 	const struct om_config *conf;
+	struct om_host *before;
 	struct om_list *changes;
 	struct om_err *err;
 };
@@ -59,21 +61,18 @@ void om_host_describe(char *buf, size_t size, const struct om_host_change *c)
 	}
 }
 
-/* Make a change, or undo it. Requests about addresses and routes are sent in batches. */
-static int make(struct om_rtnl *r, const struct om_host_change *c, bool undo,
-		struct om_err *err)
+/* Make a change. Requests about addresses and routes are sent in batches. */
+static int make(struct om_rtnl *r, const struct om_host_change *c, struct om_err *err)
 {
-	bool new = c->removed == undo;
-
 	switch (c->kind) {
 	case OM_HOST_ADDRESS:
-		return om_rtnl_address(r, new, &c->route.prefix, err);
+		return om_rtnl_address(r, !c->removed, &c->route, err);
 	case OM_HOST_ROUTE:
-		return om_rtnl_route(r, new, &c->route, err);
+		return om_rtnl_route(r, !c->removed, &c->route, err);
 	case OM_HOST_RULE:
-		return om_rtnl_rule(r, new, &c->rule, err);
+		return om_rtnl_rule(r, !c->removed, &c->rule, err);
 	default:
-		return om_rtnl_set_up(r, undo ? c->old_mtu : c->mtu, err);
+		return om_rtnl_set_up(r, c->mtu, err);
 	}
 }
 
@@ -82,87 +81,142 @@ static void add_change(struct apply *a, const struct om_host_change *c)
 	*(struct om_host_change *)om_list_add(a->changes, sizeof(*c)) = *c;
 }
 
-/* A change in a batch may be in effect even if another one was refused. */
+/* The kernel's message of a change belongs to another list, and is not kept. */
 static int change(struct apply *a, const struct om_host_change *c)
 {
+	struct om_host_change *added;
+
 	add_change(a, c);
-	return make(a->r, c, false, a->err);
-}
-
-int om_host_undo(const char *ifname, const struct om_list *changes, bool rules,
-		 struct om_err *err)
-{
-	struct om_rtnl *r = om_rtnl_open(ifname, err);
-	int rc = r ? OM_OK : OM_SYSTEM;
-
-	for (size_t i = changes->n; r && i-- > 0;) {
-		const struct om_host_change *c = OM_AT(changes, struct om_host_change, i);
-		struct om_err unused;
-
-		/* A refused change needs no undoing, so errors are expected. */
-		if ((!rules || c->kind == OM_HOST_RULE) && !make(r, c, true, &unused))
-			om_rtnl_flush(r, &unused);
-	}
-	om_rtnl_close(r);
-	return rc;
+	added = OM_AT(a->changes, struct om_host_change, a->changes->n - 1);
+	added->route.raw = NULL;
+	return make(a->r, c, a->err);
 }
 
 /*
  * Addresses
  */
 
-static bool has_address(const struct om_list *list, const struct om_prefix *address)
+static bool has_address(const struct om_list *list, const struct om_route *address)
 {
 	for (size_t i = 0; i < list->n; i++)
-		if (!om_prefix_cmp(OM_AT(list, struct om_prefix, i), address))
+		if (!om_prefix_cmp(&OM_AT(list, struct om_route, i)->prefix, &address->prefix))
 			return true;
 	return false;
 }
 
-/* Make the addresses of @to that @from lacks those of the device, or delete the others. */
-static int differ(struct apply *a, const struct om_list *from, const struct om_list *to,
-		  bool removed)
+/* IPv6 has an address once, whatever the length of its network. */
+static bool is_in_the_way(const struct om_list *want, const struct om_route *address)
 {
-	const struct om_list *list = removed ? from : to, *other = removed ? to : from;
+	for (size_t i = 0; i < want->n; i++) {
+		const struct om_addr *a = &OM_AT(want, struct om_route, i)->prefix.addr;
+
+		if (a->len == 16 && address->prefix.addr.len == 16 &&
+		    !memcmp(a->b, address->prefix.addr.b, a->len))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Remove addresses one by one, as some go with others: secondary ones of IPv4. @early: only those
+ * that are in the way of new ones
+ */
+static int remove_addresses(struct apply *a, const struct om_list *have,
+			    const struct om_list *want, bool early)
+{
 	int rc = OM_OK;
 
-	for (size_t i = 0; i < list->n && !rc; i++) {
-		const struct om_prefix *p = OM_AT(list, struct om_prefix, i);
+	for (size_t i = 0; i < have->n && !rc; i++) {
+		const struct om_route *address = OM_AT(have, struct om_route, i);
 
-		if (!has_address(other, p))
+		if (has_address(want, address) || (early && !is_in_the_way(want, address)))
+			continue;
+		rc = change(a, &(struct om_host_change){
+			.kind = OM_HOST_ADDRESS, .removed = true, .route = *address
+		});
+		if (!rc)
+			rc = om_rtnl_flush(a->r, a->err);
+		if (rc && a->err->sys == EADDRNOTAVAIL)
+			rc = OM_OK;
+	}
+	return rc;
+}
+
+static int add_addresses(struct apply *a, const struct om_list *have,
+			 const struct om_list *want)
+{
+	int rc = OM_OK;
+
+	for (size_t i = 0; i < want->n && !rc; i++) {
+		const struct om_route *address = OM_AT(want, struct om_route, i);
+
+		if (!has_address(have, address))
 			rc = change(a, &(struct om_host_change){
-				.kind = OM_HOST_ADDRESS, .removed = removed, .route.prefix = *p
+				.kind = OM_HOST_ADDRESS, .route = *address
 			});
 	}
 	return rc ? rc : om_rtnl_flush(a->r, a->err);
 }
 
-/* IPv4 addresses of one network go with the first of them: look again after a removal. */
-static int apply_addresses(struct apply *a)
+/*
+ * New ones come first: with the last address of IPv4 all its routes would go. Those that go with
+ * others are added again.
+ */
+static int reach_addresses(struct apply *a, const struct om_list *want)
 {
-	const struct om_list *want = &a->conf->host.addresses;
 	struct om_list have = { 0 };
-	size_t before = a->changes->n;
 	int rc = om_rtnl_addresses(a->r, &have, a->err);
+	size_t before = a->changes->n;
 
 	if (!rc)
-		rc = differ(a, &have, want, true);
+		rc = remove_addresses(a, &have, want, true);
 	if (!rc && a->changes->n != before)
 		rc = om_rtnl_addresses(a->r, &have, a->err);
 	if (!rc)
-		rc = differ(a, &have, want, false);
-	om_list_free(&have);
+		rc = add_addresses(a, &have, want);
+	before = a->changes->n;
+	if (!rc)
+		rc = remove_addresses(a, &have, want, false);
+	if (!rc && a->changes->n != before)
+		rc = om_rtnl_addresses(a->r, &have, a->err);
+	if (!rc && a->changes->n != before)
+		rc = add_addresses(a, &have, want);
+	om_routes_free(&have);
 	return rc;
+}
+
+static int apply_addresses(struct apply *a)
+{
+	const struct om_list *addresses = &a->conf->host.addresses;
+	struct om_list want = { 0 };
+	int rc;
+
+	for (size_t i = 0; i < addresses->n; i++)
+		*(struct om_route *)om_list_add(&want, sizeof(struct om_route)) =
+			(struct om_route){ .prefix = *OM_AT(addresses, struct om_prefix, i) };
+	rc = reach_addresses(a, &want);
+	om_list_free(&want);
+	return rc;
+}
+
+/* IPv6 cannot be added to a link that is too narrow for it. */
+static int widen_link(struct apply *a)
+{
+	uint32_t want = a->conf->host.mtu;
+	int rc = OM_OK;
+
+	if (a->before->mtu < OM_MTU_MIN_V6 && want >= OM_MTU_MIN_V6)
+		rc = om_rtnl_set_mtu(a->r, want, a->err);
+	return rc ? rc : om_rtnl_flush(a->r, a->err);
 }
 
 static int apply_link(struct apply *a)
 {
-	uint32_t want = a->conf->host.mtu, mtu;
-	bool up;
-	int rc = om_rtnl_link(a->r, &mtu, &up, a->err);
+	uint32_t want = a->conf->host.mtu, mtu = a->before->mtu;
+	int rc;
 
-	if (rc || (up && (!want || want == mtu)))
-		return rc;
+	if (a->before->up && (!want || want == mtu))
+		return OM_OK;
 	rc = change(a, &(struct om_host_change){
 		.kind = OM_HOST_LINK, .mtu = want ? want : mtu, .old_mtu = mtu
 	});
@@ -241,16 +295,16 @@ static void want_routes(const struct om_config *conf, struct om_list *want)
 	om_list_free(&networks);
 }
 
-/* Add or remove those of @routes that are not in @sorted. */
+/* Add or remove those of @routes that are not in @sorted. @fixed: also other programs' */
 static int change_routes(struct apply *a, const struct om_list *routes,
-			 const struct om_list *sorted, bool removed)
+			 const struct om_list *sorted, bool removed, bool fixed)
 {
 	int rc = OM_OK;
 
 	for (size_t i = 0; i < routes->n && !rc; i++) {
 		const struct om_route *route = OM_AT(routes, struct om_route, i);
 
-		if (!has_route(sorted, route) && !(removed && route->fixed))
+		if (!has_route(sorted, route) && (fixed || !route->fixed))
 			rc = change(a, &(struct om_host_change){
 				.kind = OM_HOST_ROUTE, .removed = removed, .route = *route
 			});
@@ -259,19 +313,35 @@ static int change_routes(struct apply *a, const struct om_list *routes,
 }
 
 /* New routes come first, so that packets have a way all the time. */
-static int apply_routes(struct apply *a)
+static int reach_routes(struct apply *a, struct om_list *want, bool fixed)
 {
-	struct om_list have = { 0 }, want = { 0 };
+	struct om_list have = { 0 };
 	int rc = om_rtnl_routes(a->r, &have, a->err);
 
-	want_routes(a->conf, &want);
 	sort_routes(&have);
 	if (!rc)
-		rc = change_routes(a, &want, &have, false);
-	sort_routes(&want);
+		rc = change_routes(a, want, &have, false, true);
+	sort_routes(want);
 	if (!rc)
-		rc = change_routes(a, &have, &want, true);
-	om_list_free(&have);
+		rc = change_routes(a, &have, want, true, fixed);
+	om_routes_free(&have);
+	return rc;
+}
+
+static int apply_routes(struct apply *a)
+{
+	struct om_list want = { 0 };
+	int rc;
+
+	want_routes(a->conf, &want);
+	/* The kernel may have dropped other programs' routes together with addresses. */
+	for (size_t i = 0; i < a->before->routes.n; i++) {
+		const struct om_route *route = OM_AT(&a->before->routes, struct om_route, i);
+
+		if (route->fixed)
+			*(struct om_route *)om_list_add(&want, sizeof(*route)) = *route;
+	}
+	rc = reach_routes(a, &want, false);
 	om_list_free(&want);
 	return rc;
 }
@@ -294,23 +364,21 @@ static struct om_rule rule_of(int family, size_t rule, uint32_t mark)
 	return rule ? of_main : of_mark;
 }
 
-/* Count a rule, whatever its priority. @last gets the last one. */
-static size_t count_rule(const struct om_list *rules, const struct om_rule *rule,
-			 const struct om_rule **last)
+static bool same_rule(const struct om_rule *a, const struct om_rule *b)
 {
-	size_t n = 0;
+	return a->family == b->family && a->table == b->table && a->not_mark == b->not_mark &&
+	       a->no_default == b->no_default;
+}
 
-	*last = NULL;
-	for (size_t i = 0; i < rules->n; i++) {
-		const struct om_rule *r = OM_AT(rules, struct om_rule, i);
+/* Return the last rule like @rule, whatever its priority, or NULL. */
+static const struct om_rule *last_rule(const struct om_list *rules, const struct om_rule *rule)
+{
+	const struct om_rule *last = NULL;
 
-		if (r->family != rule->family || r->table != rule->table ||
-		    r->not_mark != rule->not_mark || r->no_default != rule->no_default)
-			continue;
-		*last = r;
-		n++;
-	}
-	return n;
+	for (size_t i = 0; i < rules->n; i++)
+		if (same_rule(OM_AT(rules, struct om_rule, i), rule))
+			last = OM_AT(rules, struct om_rule, i);
+	return last;
 }
 
 /* Return true if another tunnel has such rules: the one of the main table may be its own. */
@@ -347,7 +415,7 @@ static int change_rule(struct apply *a, const struct om_rule *rule, bool removed
 	const struct om_host_change c = {
 		.kind = OM_HOST_RULE, .removed = removed, .rule = *rule
 	};
-	int rc = make(a->r, &c, false, a->err);
+	int rc = make(a->r, &c, a->err);
 
 	if (!rc)
 		add_change(a, &c);
@@ -366,8 +434,8 @@ static int add_rules(struct apply *a, int family)
 	if (!rc)
 		rc = om_rtnl_rules(a->r, family, &have, a->err);
 	if (!rc) {
-		count_rule(&have, &of_mark, &mark);
-		count_rule(&have, &of_main, &main);
+		mark = last_rule(&have, &of_mark);
+		main = last_rule(&have, &of_main);
 	}
 	if (main)
 		of_mark.priority = main->priority;
@@ -388,19 +456,25 @@ static int find_rules(struct om_rtnl *r, int family, uint32_t mark, struct om_li
 		      struct om_err *err)
 {
 	struct om_rule of_mark = rule_of(family, 0, mark), of_main = rule_of(family, 1, mark);
-	const struct om_rule *unused;
+	const struct om_rule *main = NULL;
 	struct om_list have = { 0 };
 	struct om_defaults found;
 	int rc = om_rtnl_defaults(r, family, mark, &found, err);
-	size_t n;
+	bool ours = !rc && found.all == found.ours;
 
 	if (!rc)
 		rc = om_rtnl_rules(r, family, &have, err);
-	n = rc || found.all != found.ours ? 0 : count_rule(&have, &of_mark, &unused);
-	if (n && count_rule(&have, &of_main, &unused) && !is_shared(&have, mark))
-		*(struct om_rule *)om_list_add(rules, sizeof(of_main)) = of_main;
-	while (n--)
-		*(struct om_rule *)om_list_add(rules, sizeof(of_mark)) = of_mark;
+	ours = ours && !rc && last_rule(&have, &of_mark);
+	if (ours && !is_shared(&have, mark))
+		main = last_rule(&have, &of_main);
+	if (main)
+		*(struct om_rule *)om_list_add(rules, sizeof(*main)) = *main;
+	for (size_t i = 0; ours && i < have.n; i++) {
+		const struct om_rule *rule = OM_AT(&have, struct om_rule, i);
+
+		if (same_rule(rule, &of_mark))
+			*(struct om_rule *)om_list_add(rules, sizeof(*rule)) = *rule;
+	}
 	om_list_free(&have);
 	return rc;
 }
@@ -449,13 +523,32 @@ int om_host_drop_rules(const struct om_list *rules, struct om_err *err)
  * All of it
  */
 
-int om_host_apply(const char *ifname, const struct om_config *conf, bool made,
-		  struct om_list *changes, struct om_err *err)
+static int read_host(struct om_rtnl *r, struct om_host *host, struct om_err *err)
 {
-	struct apply a = { om_rtnl_open(ifname, err), conf, changes, err };
+	int rc = om_rtnl_link(r, &host->mtu, &host->up, err);
+
+	if (!rc)
+		rc = om_rtnl_addresses(r, &host->addresses, err);
+	return rc ? rc : om_rtnl_routes(r, &host->routes, err);
+}
+
+void om_host_free(struct om_host *host)
+{
+	om_routes_free(&host->addresses);
+	om_routes_free(&host->routes);
+}
+
+int om_host_apply(const char *ifname, const struct om_config *conf, bool made,
+		  struct om_host *before, struct om_list *changes, struct om_err *err)
+{
+	struct apply a = { om_rtnl_open(ifname, err), conf, before, changes, err };
 	int rc = OM_SYSTEM;
 
 	if (a.r)
+		rc = read_host(a.r, before, err);
+	if (!rc)
+		rc = widen_link(&a);
+	if (!rc)
 		rc = apply_addresses(&a);
 	if (!rc)
 		rc = apply_link(&a);
@@ -464,10 +557,49 @@ int om_host_apply(const char *ifname, const struct om_config *conf, bool made,
 	for (size_t i = 0; i < OM_ARRAY_SIZE(families) && !rc; i++) {
 		if (om_config_has_default(conf, families[i] == AF_INET ? 4 : 16))
 			rc = add_rules(&a, families[i]);
-		else if (!made && conf->dev.fwmark && conf->host.table == OM_TABLE_AUTO)
+		else if (!made && conf->dev.fwmark &&
+			 (conf->host.table == OM_TABLE_AUTO || conf->dev.fwmark == OM_HOST_MARK))
 			rc = remove_rules(&a, families[i]);
 	}
 	om_rtnl_close(a.r);
+	return rc;
+}
+
+int om_host_undo(const char *ifname, struct om_host *before, const struct om_list *changes,
+		 bool rules, struct om_err *err)
+{
+	struct om_list done = { 0 };
+	struct apply a = { om_rtnl_open(ifname, err), NULL, before, &done, err };
+	struct om_err unused;
+	uint32_t mtu = 0;
+	bool up = false;
+	int rc = a.r ? OM_OK : OM_SYSTEM;
+
+	for (size_t i = changes->n; a.r && i-- > 0;) {
+		struct om_host_change c = *OM_AT(changes, struct om_host_change, i);
+
+		c.removed = !c.removed;
+		if (c.kind == OM_HOST_RULE)
+			make(a.r, &c, &unused);
+	}
+	/* Without an MTU, nothing was read, and nothing changed. */
+	if (!rc && !rules && before->mtu) {
+		rc = om_rtnl_link(a.r, &mtu, &up, err);
+		if (!rc && before->mtu > mtu)
+			rc = om_rtnl_set_mtu(a.r, before->mtu, err);
+		if (!rc)
+			rc = reach_addresses(&a, &before->addresses);
+		if (!rc)
+			rc = reach_routes(&a, &before->routes, true);
+		if (!rc && before->mtu < mtu)
+			rc = om_rtnl_set_mtu(a.r, before->mtu, err);
+		if (!rc && up && !before->up)
+			rc = om_rtnl_set_down(a.r, err);
+		if (!rc)
+			rc = om_rtnl_flush(a.r, err);
+	}
+	om_rtnl_close(a.r);
+	om_list_free(&done);
 	return rc;
 }
 

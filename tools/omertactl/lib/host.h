@@ -36,18 +36,28 @@ struct om_host_change {
 /* Describe a change. */
 void om_host_describe(char *buf, size_t size, const struct om_host_change *change);
 
+/* The host's part of a device, as it was */
+struct om_host {
+	uint32_t mtu;
+	bool up;
+	struct om_list addresses;	/* struct om_route */
+	struct om_list routes;		/* struct om_route */
+};
+
+void om_host_free(struct om_host *host);
+
 /*
  * Make the host's part of a device that exists that of a file, whatever it is now, and bring
  * the device up. Addresses and routes that other programs added are removed, but for routes
  * whose protocol is not "boot", and addresses that the kernel made. @made: the device was
- * made for this, so the rules of its mark are not its own. @changes gets the changes, struct
- * om_host_change, even after an error; the caller frees it.
+ * made for this, so the rules of its mark are not its own. @before gets the previous state, and
+ * @changes the changes, struct om_host_change, even after an error; the caller frees both.
  */
 int om_host_apply(const char *ifname, const struct om_config *conf, bool made,
-		  struct om_list *changes, struct om_err *err);
-/* Undo changes, the last one first; @rules: only those of rules. Goes on after errors. */
-int om_host_undo(const char *ifname, const struct om_list *changes, bool rules,
-		 struct om_err *err);
+		  struct om_host *before, struct om_list *changes, struct om_err *err);
+/* Return to @before; @rules: only undo the changes of rules. */
+int om_host_undo(const char *ifname, struct om_host *before, const struct om_list *changes,
+		 bool rules, struct om_err *err);
 
 /*
  * Give a device a queueing discipline that keeps the backlog short. Without fq_codel in the

@@ -33,6 +33,7 @@ struct request {
 struct search {
 	int family;
 	struct om_list *list;
+	bool raw;			/* of struct om_route */
 	struct om_defaults *defaults;
 	const struct om_route *route;	/* a route to find the device of */
 	uint32_t oif;			/* device of that or of the default route, or 0 */
@@ -128,6 +129,24 @@ static uint32_t get_u32(struct nlmsghdr *h, int len, int attr)
 	return a && nla_len(a) == sizeof(uint32_t) ? nla_get_u32(a) : 0;
 }
 
+static void add_raw(struct om_list *list, const struct om_route *route, const struct nlmsghdr *h)
+{
+	struct om_route *new = om_list_add(list, sizeof(*new));
+
+	*new = *route;
+	new->raw_len = h->nlmsg_len - NLMSG_HDRLEN;
+	new->raw = malloc(new->raw_len);
+	if (new->raw)
+		memcpy(new->raw, NLMSG_DATA(h), new->raw_len);
+}
+
+void om_routes_free(struct om_list *routes)
+{
+	for (size_t i = 0; i < routes->n; i++)
+		free(OM_AT(routes, struct om_route, i)->raw);
+	om_list_free(routes);
+}
+
 static uint32_t get_route_mtu(struct nlmsghdr *h)
 {
 	struct nlattr *metrics = nlmsg_find_attr(h, sizeof(struct rtmsg), RTA_METRICS);
@@ -163,22 +182,52 @@ static void on_route(const struct om_rtnl *r, struct nlmsghdr *h)
 	if (!s->list || !ours || rt->rtm_protocol == RTPROT_KERNEL)
 		return;
 	route.fixed = rt->rtm_protocol != RTPROT_BOOT;
-	*(struct om_route *)om_list_add(s->list, sizeof(route)) = route;
+	add_raw(s->list, &route, h);
 }
 
 static void on_address(const struct om_rtnl *r, struct nlmsghdr *h)
 {
 	const struct ifaddrmsg *ifa = nlmsg_data(h);
 	struct nlattr *a = nlmsg_find_attr(h, sizeof(*ifa), IFA_LOCAL);
-	struct om_prefix address = { 0 };
+	struct om_route address = { 0 };
 
 	if (!a)
 		a = nlmsg_find_attr(h, sizeof(*ifa), IFA_ADDRESS);
 	/* The kernel makes link-local ones. */
 	if (a && ifa->ifa_index == (uint32_t)r->ifindex &&
 	    !(ifa->ifa_family == AF_INET6 && ifa->ifa_scope == RT_SCOPE_LINK) &&
-	    get_prefix(&address, ifa->ifa_family, ifa->ifa_prefixlen, a))
-		*(struct om_prefix *)om_list_add(r->search->list, sizeof(address)) = address;
+	    get_prefix(&address.prefix, ifa->ifa_family, ifa->ifa_prefixlen, a))
+		add_raw(r->search->list, &address, h);
+}
+
+/* Return true if a rule has conditions other than a mark. */
+static bool is_special(struct nlmsghdr *h)
+{
+	const struct fib_rule_hdr *f = nlmsg_data(h);
+	struct nlattr *a;
+	int rem;
+
+	if (f->src_len || f->dst_len || f->tos)
+		return true;
+	nlmsg_for_each_attr(a, h, sizeof(*f), rem) {
+		switch (nla_type(a)) {
+		case FRA_FWMASK:
+			if (nla_len(a) != 4 || nla_get_u32(a) != UINT32_MAX)
+				return true;
+			break;
+		case FRA_UNSPEC:
+		case FRA_PAD:
+		case FRA_TABLE:
+		case FRA_FWMARK:
+		case FRA_SUPPRESS_PREFIXLEN:
+		case FRA_PRIORITY:
+		case FRA_PROTOCOL:
+			break;
+		default:
+			return true;
+		}
+	}
+	return false;
 }
 
 static void on_rule(const struct om_rtnl *r, struct nlmsghdr *h)
@@ -193,7 +242,7 @@ static void on_rule(const struct om_rtnl *r, struct nlmsghdr *h)
 		.priority = get_u32(h, sizeof(*f), FRA_PRIORITY),
 	};
 
-	if (f->family == r->search->family && f->action == FR_ACT_TO_TBL &&
+	if (f->family == r->search->family && f->action == FR_ACT_TO_TBL && !is_special(h) &&
 	    (rule.not_mark || rule.no_default))
 		*(struct om_rule *)om_list_add(r->search->list, sizeof(rule)) = rule;
 }
@@ -381,16 +430,40 @@ static struct nl_addr *make_addr(const struct om_prefix *p)
 	return a;
 }
 
-int om_rtnl_address(struct om_rtnl *r, bool new, const struct om_prefix *address,
+/* Make a request of the kernel's own message, which has all that tells an object from others. */
+static struct nl_msg *from_raw(int type, int flags, const struct om_route *o)
+{
+	struct nl_msg *msg = nlmsg_alloc_size(o->raw_len + NLMSG_HDRLEN + NLMSG_ALIGNTO);
+	struct rtmsg *rt;
+
+	if (!msg)
+		return NULL;
+	nlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, type, 0, NLM_F_REQUEST | flags);
+	if (nlmsg_append(msg, o->raw, o->raw_len, NLMSG_ALIGNTO)) {
+		nlmsg_free(msg);
+		return NULL;
+	}
+	/* The others tell of the state, and are refused in requests. */
+	rt = nlmsg_data(nlmsg_hdr(msg));
+	if (type == RTM_NEWROUTE || type == RTM_DELROUTE)
+		rt->rtm_flags &= RTNH_F_ONLINK;
+	return msg;
+}
+
+int om_rtnl_address(struct om_rtnl *r, bool new, const struct om_route *address,
 		    struct om_err *err)
 {
-	struct nl_addr *local = make_addr(address);
+	struct nl_addr *local = make_addr(&address->prefix);
 	struct rtnl_addr *a = rtnl_addr_alloc();
 	char text[OM_PREFIX_LEN];
 	struct nl_msg *msg = NULL;
 	int rc = -NLE_NOMEM;
 
-	if (local && a) {
+	if (address->raw) {
+		msg = new ? from_raw(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, address) :
+			    from_raw(RTM_DELADDR, 0, address);
+		rc = msg ? 0 : -NLE_NOMEM;
+	} else if (local && a) {
 		rtnl_addr_set_ifindex(a, r->ifindex);
 		rc = rtnl_addr_set_local(a, local);
 		if (!rc && new)
@@ -402,7 +475,7 @@ int om_rtnl_address(struct om_rtnl *r, bool new, const struct om_prefix *address
 		rtnl_addr_put(a);
 	if (local)
 		nl_addr_put(local);
-	om_prefix_format(text, sizeof(text), address);
+	om_prefix_format(text, sizeof(text), &address->prefix);
 	return put(r, rc, msg, err, "address %s", text);
 }
 
@@ -416,7 +489,11 @@ int om_rtnl_route(struct om_rtnl *r, bool new, const struct om_route *route,
 	struct nl_msg *msg = NULL;
 	int rc = -NLE_NOMEM;
 
-	if (dst && msg_route && nh) {
+	if (route->raw) {
+		msg = new ? from_raw(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, route) :
+			    from_raw(RTM_DELROUTE, 0, route);
+		rc = msg ? 0 : -NLE_NOMEM;
+	} else if (dst && msg_route && nh) {
 		rtnl_route_set_protocol(msg_route, RTPROT_BOOT);
 		rtnl_route_set_table(msg_route, route->table);
 		rtnl_route_nh_set_ifindex(nh, r->ifindex);
@@ -441,7 +518,8 @@ int om_rtnl_route(struct om_rtnl *r, bool new, const struct om_route *route,
 	return rc;
 }
 
-static int set_link(struct om_rtnl *r, bool up, uint32_t mtu, struct om_err *err)
+/* @up: 1 or -1 to set the link up or down */
+static int set_link(struct om_rtnl *r, int up, uint32_t mtu, struct om_err *err)
 {
 	struct rtnl_link *link = rtnl_link_alloc(), *change = rtnl_link_alloc();
 	struct nl_msg *msg = NULL;
@@ -450,8 +528,10 @@ static int set_link(struct om_rtnl *r, bool up, uint32_t mtu, struct om_err *err
 
 	if (link && change) {
 		rtnl_link_set_ifindex(link, r->ifindex);
-		if (up)
+		if (up > 0)
 			rtnl_link_set_flags(change, IFF_UP);
+		else if (up)
+			rtnl_link_unset_flags(change, IFF_UP);
 		if (mtu)
 			rtnl_link_set_mtu(change, mtu);
 		rc = rtnl_link_build_change_request(link, change, 0, &msg);
@@ -462,17 +542,22 @@ static int set_link(struct om_rtnl *r, bool up, uint32_t mtu, struct om_err *err
 		rtnl_link_put(link);
 	if (mtu)
 		snprintf(text, sizeof(text), " with MTU %" PRIu32, mtu);
-	return put(r, rc, msg, err, "link%s%s", up ? " up" : "", text);
+	return put(r, rc, msg, err, "link%s%s", up > 0 ? " up" : up ? " down" : "", text);
 }
 
 int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err)
 {
-	return set_link(r, true, mtu, err);
+	return set_link(r, 1, mtu, err);
 }
 
 int om_rtnl_set_mtu(struct om_rtnl *r, uint32_t mtu, struct om_err *err)
 {
-	return set_link(r, false, mtu, err);
+	return set_link(r, 0, mtu, err);
+}
+
+int om_rtnl_set_down(struct om_rtnl *r, struct om_err *err)
+{
+	return set_link(r, -1, 0, err);
 }
 
 int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err)
@@ -556,6 +641,8 @@ static int run_search(struct om_rtnl *r, struct search *s, int type, int flags, 
 
 	r->search = s;
 	do {
+		for (size_t i = 0; s->list && s->raw && i < s->list->n; i++)
+			free(OM_AT(s->list, struct om_route, i)->raw);
 		if (s->list)
 			s->list->n = 0;
 		if (s->defaults)
@@ -589,7 +676,7 @@ int om_rtnl_link(struct om_rtnl *r, uint32_t *mtu, bool *up, struct om_err *err)
 int om_rtnl_addresses(struct om_rtnl *r, struct om_list *addresses, struct om_err *err)
 {
 	struct ifaddrmsg ifa = { .ifa_index = (uint32_t)r->ifindex };
-	struct search s = { .list = addresses };
+	struct search s = { .list = addresses, .raw = true };
 
 	return run_search(r, &s, RTM_GETADDR, NLM_F_DUMP, &ifa, sizeof(ifa), 0, err);
 }
@@ -600,17 +687,19 @@ int om_rtnl_routes(struct om_rtnl *r, struct om_list *routes, struct om_err *err
 	struct om_list part = { 0 };
 	int rc = OM_OK;
 
-	routes->n = 0;
+	om_routes_free(routes);
 	for (size_t i = 0; i < OM_ARRAY_SIZE(families) && !rc; i++) {
 		struct rtmsg rt = { .rtm_family = (uint8_t)families[i] };
-		struct search s = { .family = families[i], .list = &part };
+		struct search s = { .family = families[i], .list = &part, .raw = true };
 
 		rc = run_search(r, &s, RTM_GETROUTE, NLM_F_DUMP, &rt, sizeof(rt), 0, err);
 		for (size_t k = 0; k < part.n && !rc; k++)
 			*(struct om_route *)om_list_add(routes, sizeof(struct om_route)) =
 				*OM_AT(&part, struct om_route, k);
+		if (!rc)
+			part.n = 0;
 	}
-	om_list_free(&part);
+	om_routes_free(&part);
 	return rc;
 }
 

@@ -9,11 +9,17 @@
 
 struct om_rtnl;
 
+/* A route into the device, or an address of it, for which only the prefix is used */
 struct om_route {
 	struct om_prefix prefix;
 	uint32_t table;
 	bool fixed;			/* another program's: its protocol is not "boot" */
+	void *raw;			/* the kernel's message, to delete or restore it exactly */
+	size_t raw_len;
 };
+
+/* Free a list of struct om_route with their messages. */
+void om_routes_free(struct om_list *routes);
 
 /* Open a socket. Rules and routes of a table do not need the device to exist. */
 struct om_rtnl *om_rtnl_open(const char *ifname, struct om_err *err);
@@ -24,10 +30,11 @@ void om_rtnl_close(struct om_rtnl *r);
  * error is that of the first refused request, and names it. Later requests of the same batch
  * may have been executed. @new: add the object, or else delete it
  */
-int om_rtnl_address(struct om_rtnl *r, bool new, const struct om_prefix *address,
+int om_rtnl_address(struct om_rtnl *r, bool new, const struct om_route *address,
 		    struct om_err *err);
 int om_rtnl_route(struct om_rtnl *r, bool new, const struct om_route *route,
 		  struct om_err *err);
+int om_rtnl_set_down(struct om_rtnl *r, struct om_err *err);
 /* @mtu: 0 for no change */
 int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err);
 /* Set the MTU of the device, which may be down. */
@@ -52,9 +59,9 @@ int om_rtnl_rule(struct om_rtnl *r, bool new, const struct om_rule *rule,
 
 /*
  * Read what the kernel has. Lists are emptied first, and are the caller's to free. They hold
- * the device's addresses but for those that the kernel has made, struct om_prefix; its routes
- * but for those, struct om_route; and all rules of a family that are of our form, struct
- * om_rule, in their order.
+ * the device's addresses and routes but for those that the kernel has made, struct om_route, or
+ * all rules of a family that are of our form and have no other conditions, struct om_rule, in
+ * their order.
  */
 int om_rtnl_link(struct om_rtnl *r, uint32_t *mtu, bool *up, struct om_err *err);
 int om_rtnl_addresses(struct om_rtnl *r, struct om_list *addresses, struct om_err *err);

@@ -12,7 +12,7 @@ struct fake {
 	char host[1500];		/* one line for each change outside of the device */
 	const char *refused;		/* refuse the change that begins with this text */
 	unsigned int defaults;		/* default routes in each table, of others */
-	struct om_list addresses;	/* addresses of the device: struct om_prefix */
+	struct om_list addresses;	/* addresses of the device: struct om_route */
 	struct om_list routes;		/* struct om_route */
 	struct om_list rules;		/* struct om_rule */
 	uint32_t mtu;			/* MTU of the device */

@@ -60,9 +60,16 @@ static int keep(struct om_list *list, bool new, const void *object, size_t size,
 	return OM_OK;
 }
 
+void om_routes_free(struct om_list *routes)
+{
+	om_list_free(routes);
+}
+
 static bool same_prefix(const void *a, const void *b)
 {
-	return !om_prefix_cmp(a, b);
+	const struct om_route *x = a, *y = b;
+
+	return !om_prefix_cmp(&x->prefix, &y->prefix);
 }
 
 static bool same_route(const void *a, const void *b)
@@ -80,13 +87,13 @@ static bool same_rule(const void *a, const void *b)
 	       x->no_default == y->no_default;
 }
 
-int om_rtnl_address(struct om_rtnl *r, bool new, const struct om_prefix *address,
+int om_rtnl_address(struct om_rtnl *r, bool new, const struct om_route *address,
 		    struct om_err *err)
 {
 	char text[OM_PREFIX_LEN];
 	int rc;
 
-	om_prefix_format(text, sizeof(text), address);
+	om_prefix_format(text, sizeof(text), &address->prefix);
 	rc = change(err, "%saddress %s dev %s\n", new ? "" : "no ", text, r->ifname);
 	return rc ? rc : keep(&fake.addresses, new, address, sizeof(*address), same_prefix, err);
 }
@@ -178,7 +185,7 @@ int om_rtnl_addresses(struct om_rtnl *r, struct om_list *addresses, struct om_er
 {
 	(void)r;
 	(void)err;
-	return copy(addresses, &fake.addresses, sizeof(struct om_prefix));
+	return copy(addresses, &fake.addresses, sizeof(struct om_route));
 }
 
 int om_rtnl_routes(struct om_rtnl *r, struct om_list *routes, struct om_err *err)
@@ -208,6 +215,12 @@ int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,
 		return OM_OK;
 	return change(err, "look %s table %" PRIu32 " dev %s\n",
 		      family == AF_INET ? "IPv4" : "IPv6", table, r->ifname);
+}
+
+int om_rtnl_set_down(struct om_rtnl *r, struct om_err *err)
+{
+	fake.up = false;
+	return change(err, "down %s\n", r->ifname);
 }
 
 int om_rtnl_set_mtu(struct om_rtnl *r, uint32_t mtu, struct om_err *err)

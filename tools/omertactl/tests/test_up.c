@@ -283,7 +283,7 @@ static void converge(void)
 	run("up: the rules are in a wrong order", "up %s no-agent", 0,
 	    LOOK4 "rule del IPv6 table 51900 not mark\n"
 	    "rule add IPv6 table 51900 not mark behind another\n", "");
-	*(struct om_prefix *)om_list_add(&fake.addresses, sizeof(other)) = other;
+	*(struct om_route *)om_list_add(&fake.addresses, sizeof(route)) = route;
 	*(struct om_route *)om_list_add(&fake.routes, sizeof(route)) = route;
 	route.prefix.addr.b[3] = 10;
 	route.fixed = true;
@@ -299,11 +299,11 @@ static void reload(void)
 		   "AllowedIPs = 10.8.0.0/16, fd07::/16\n");
 	fake.defaults = 0;
 	run("reload: addresses, routes, rules and MTU", "reload %s", 0,
-	    "no address fd09::1/64 dev omr0\naddress 10.7.0.1/24 dev omr0\n"
+	    "address 10.7.0.1/24 dev omr0\nno address fd09::1/64 dev omr0\n"
 	    "up omr0 mtu 1290\nroute fd07::/16 dev omr0 table 254\n"
 	    "no route ::/0 dev omr0 table 51900\n"
 	    "look IPv4 table 51900 dev omr0\nlook IPv6 table 51900 dev omr0\n" NO_RULES("IPv6"),
-	    "1 change of settings and peers\naddress fd09::1/64 removed\naddress 10.7.0.1/24 added\nMTU 1290 instead of 1300\n"
+	    "1 change of settings and peers\naddress 10.7.0.1/24 added\naddress fd09::1/64 removed\nMTU 1290 instead of 1300\n"
 	    "route fd07::/16 added\nroute ::/0 removed\nIPv6 rule of table 254 removed\nIPv6 rule of table 51900 removed\n");
 	run("reload: as JSON", "-j reload %s", 0, LOOKS,
 	    "[{\"ifname\":\"omr0\",\"changed\":false,\"changes\":[]}]\n");
@@ -314,8 +314,8 @@ static void reload(void)
 	fake.fail_with = EEXIST;
 	run("reload: undone if a part is refused", "reload %s", 2,
 	    "no address 10.9.0.1/24 dev omr0\nup omr0 mtu 1388\n"
-	    "route 10.6.0.0/16 dev omr0 table 254\nno route 10.6.0.0/16 dev omr0 table 254\n"
-	    "up omr0 mtu 1290\naddress 10.9.0.1/24 dev omr0\n",
+	    "route 10.6.0.0/16 dev omr0 table 254\naddress 10.9.0.1/24 dev omr0\n"
+	    "mtu 1290 of omr0\n",
 	    "File exists");
 	fake.refused = NULL;
 	write_file(HOST "FwMark = 7\n" PEER);
