@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,12 +98,12 @@ int om_hooks_run(const struct om_config *conf, enum om_hook hook, const char *if
 /* @input: its standard input */
 static int run(char *const argv[], const char *input, struct om_err *err)
 {
+	void (*old)(int) = SIG_DFL;
 	int fd[2];
 	pid_t pid;
 
 	if (pipe(fd))
 		return om_err_sys(err, errno, "%s", argv[0]);
-	signal(SIGPIPE, SIG_IGN);
 	fflush(NULL);
 	pid = fork();
 	if (!pid) {
@@ -114,10 +115,12 @@ static int run(char *const argv[], const char *input, struct om_err *err)
 		_exit(127);
 	}
 	close(fd[0]);
-	/* Less than a pipe holds */
+	/* Less than a pipe holds. Other programs must not inherit this. */
+	old = signal(SIGPIPE, SIG_IGN);
 	if (pid > 0 && write(fd[1], input, strlen(input)) < 0 && errno != EPIPE)
 		om_warn("%s: %s", argv[0], strerror(errno));
 	close(fd[1]);
+	signal(SIGPIPE, old);
 	return wait_for(pid, argv[0], err);
 }
 
@@ -203,14 +206,34 @@ int om_dns_set(const struct om_config *conf, const char *ifname, struct om_err *
 	return rc;
 }
 
+/* Debian's resolvconf and openresolv keep what they are told here. */
+static bool resolvconf_has(const char *name)
+{
+	static const char *const dirs[] = {
+		"/run/resolvconf/interface", "/run/resolvconf/interfaces", "/run/resolvconf/keys",
+	};
+	char path[80];
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(dirs); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dirs[i], name);
+		if (!access(path, F_OK))
+			return true;
+	}
+	return false;
+}
+
 int om_dns_unset(const struct om_config *conf, const char *ifname, struct om_err *err)
 {
 	char name[IFNAMSIZ + 4];
 
-	/* systemd-resolved forgets what it knows of a device with the device. */
-	if (!conf->host.dns.n || resolved_runs())
-		return OM_OK;
 	snprintf(name, sizeof(name), "tun.%s", ifname);
+	/* systemd-resolved forgets what it knows of a device with the device. */
+	if (resolved_runs())
+		return !if_nametoindex(ifname) ? OM_OK :
+		       run((char *const[]){ (char *)"resolvectl", (char *)"revert",
+					    (char *)ifname, NULL }, "", err);
+	if (!conf->host.dns.n && !resolvconf_has(name))
+		return OM_OK;
 	return run((char *const[]){ (char *)"resolvconf", (char *)"-d", name, (char *)"-f", NULL },
 		   "", err);
 }

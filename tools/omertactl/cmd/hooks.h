@@ -17,7 +17,7 @@ int om_hooks_run(const struct om_config *conf, enum om_hook hook, const char *if
  * by resolvectl(1) where systemd-resolved runs, or else by resolvconf(8).
  */
 int om_dns_set(const struct om_config *conf, const char *ifname, struct om_err *err);
-/* Undo om_dns_set(), even if the device is gone. */
+/* Undo an earlier om_dns_set(), if there was one; the device may be gone. */
 int om_dns_unset(const struct om_config *conf, const char *ifname, struct om_err *err);
 
 #endif

@@ -302,6 +302,7 @@ int om_reload(struct om_ctx *ctx, struct om_args *args)
 	struct om_target t;
 	struct work w = { .ctx = ctx, .t = &t };
 	struct om_config conf;
+	struct om_err err;
 	int rc = om_target_find(args->pos[0], &t, &ctx->err);
 
 	if (!rc)
@@ -313,10 +314,12 @@ int om_reload(struct om_ctx *ctx, struct om_args *args)
 		om_err_append(&ctx->err, " (omertactl up %s)", args->pos[0]);
 	if (rc)
 		roll_back(&w);
-	else
-		rc = om_runner_reload(t.ifname, &w.agent_runs, &ctx->err);
-	if (!rc)
-		rc = om_dns_set(&conf, t.ifname, &ctx->err);
+	else if (om_runner_reload(t.ifname, &w.agent_runs, &err))
+		om_warn("%s", err.text);
+	/* The tunnel is as its file says, whatever others make of it. */
+	if (!rc && (conf.host.dns.n ? om_dns_set(&conf, t.ifname, &err) :
+				      om_dns_unset(&conf, t.ifname, &err)))
+		om_warn("%s", err.text);
 	om_config_free(&conf);
 	if (!rc)
 		rc = report(&w, true, "is as its file says");
@@ -346,14 +349,20 @@ static bool read_file(const struct work *w, struct om_config *conf)
 }
 
 /* Save the running state, if the file says so, and run its commands. */
-static int prepare(struct work *w, const struct om_config *conf, const struct om_state *state)
+static int prepare(struct work *w, const struct om_config *conf)
 {
 	struct om_err *err = &w->ctx->err;
+	struct om_state state;
 	bool changed;
 	int rc = om_hooks_run(conf, OM_HOOK_PRE_DOWN, w->t->ifname, err);
 
-	if (!rc && conf->host.save)
-		rc = om_config_save(w->t->path, &state->dev, &state->peers, &changed, err);
+	if (rc || !conf->host.save)
+		return rc;
+	rc = om_state_load(w->ctx->nl, w->t->ifname, OM_PEERS | OM_PREFIXES, &state, err);
+	if (rc)
+		return rc;
+	rc = om_config_save(w->t->path, &state.dev, &state.peers, &changed, err);
+	om_state_free(&state);
 	return rc;
 }
 
@@ -361,8 +370,9 @@ static void finish(const struct work *w, const struct om_config *conf)
 {
 	struct om_err err;
 
-	if (om_dns_unset(conf, w->t->ifname, &err) ||
-	    om_hooks_run(conf, OM_HOOK_POST_DOWN, w->t->ifname, &err))
+	if (om_dns_unset(conf, w->t->ifname, &err))
+		om_warn("%s", err.text);
+	if (w->deleted && om_hooks_run(conf, OM_HOOK_POST_DOWN, w->t->ifname, &err))
 		om_warn("%s", err.text);
 }
 
@@ -374,13 +384,13 @@ static int take_down(struct work *w, struct om_list *rules)
 	struct om_state state;
 	char name[IFNAMSIZ];
 	bool file = read_file(w, &conf);
-	int rc = om_state_load(w->ctx->nl, w->t->ifname, OM_PEERS | OM_PREFIXES, &state, err);
+	int rc = om_state_load(w->ctx->nl, w->t->ifname, 0, &state, err);
 	uint32_t mark = rc ? conf.dev.fwmark : state.dev.fwmark;
 	bool there = !rc;
 
 	if (there) {
-		rc = prepare(w, &conf, &state);
 		om_state_free(&state);
+		rc = prepare(w, &conf);
 	} else if (err->sys == ENODEV && om_runner_renamed(w->t->ifname, name)) {
 		rc = om_err(err, OM_SYSTEM, "%s is called %s now (omertactl down %s)",
 			    w->t->ifname, name, name);
@@ -399,7 +409,7 @@ static int take_down(struct work *w, struct om_list *rules)
 		rc = OM_OK;
 	if (!rc)
 		rc = om_host_drop_rules(rules, err);
-	if (w->deleted)
+	if (!rc)
 		finish(w, &conf);
 	om_config_free(&conf);
 	return rc;

@@ -239,8 +239,11 @@ int om_config_lines(FILE *f, const char *name, int (*fn)(void *arg, char *line, 
 
 	om_secret_lock(buf, sizeof(buf));
 	setvbuf(f, buf, _IOFBF, sizeof(buf));
-	while (line && !rc && (len = getline(&line, &size, f)) >= 0)
+	/* getline() may move the line, and does not wipe the old place. */
+	while (line && !rc && (len = getline(&line, &size, f)) >= 0) {
 		rc = fn(arg, line, (size_t)len);
+		om_secret_wipe(line, (size_t)len);
+	}
 	if (!rc && (!line || ferror(f)))
 		rc = om_err_sys(err, line ? errno : ENOMEM, "%s", name);
 	if (line)
@@ -263,7 +266,8 @@ static int parse_file(struct om_parser *p, FILE *f)
 	struct stat st;
 	int rc;
 
-	if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode))
+	/* Whoever writes a pipe or terminal on standard input is the caller. */
+	if (f == stdin || fstat(fileno(f), &st))
 		st = (struct stat){ .st_uid = geteuid() };
 	p->exposed = st.st_mode & S_IRWXO;
 	p->writable = (st.st_mode & (S_IWGRP | S_IWOTH)) || (st.st_uid && st.st_uid != geteuid());
@@ -278,28 +282,44 @@ static int parse_file(struct om_parser *p, FILE *f)
 	return rc;
 }
 
-static int read_config(const char *path, struct om_parser *p)
+static int read_stream(FILE *f, const char *path, struct om_parser *p)
 {
-	bool std = !strcmp(path, "-");
-	FILE *f = std ? stdin : fopen(path, "re");
+	bool std = f == stdin;
 	char dir[PATH_MAX];
 	int rc;
 
 	memset(p->conf, 0, sizeof(*p->conf));
-	if (!f)
-		return om_err_sys(p->err, errno, "%s", OM_QUOTE_FILE(path));
 	snprintf(dir, sizeof(dir), "%s", path);
 	p->name = std ? "(standard input)" : path;
 	p->dir = std ? "." : dirname(dir);
 	om_peer_index_init(&p->seen);
 	rc = parse_file(p, f);
 	om_peer_index_free(&p->seen);
-	if (!std)
-		fclose(f);
 	om_list_free(&p->places);
 	if (rc)
 		om_config_free(p->conf);
 	return rc;
+}
+
+static int read_config(const char *path, struct om_parser *p)
+{
+	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	int rc;
+
+	if (!f)
+		return om_err_sys(p->err, errno, "%s", OM_QUOTE_FILE(path));
+	rc = read_stream(f, path, p);
+	if (f != stdin)
+		fclose(f);
+	return rc;
+}
+
+int om_config_read_stream(FILE *f, const char *path, enum om_config_flags flags,
+			  struct om_config *conf, struct om_err *err)
+{
+	struct om_parser p = { .flags = flags, .conf = conf, .err = err };
+
+	return read_stream(f, path, &p);
 }
 
 int om_config_read(const char *path, enum om_config_flags flags,

@@ -20,9 +20,23 @@ struct importer {
 	unsigned int line;
 	const struct om_object *section;	/* NULL in an unknown one */
 	bool collect;			/* the first pass: only collect @prefixes */
-	struct om_list prefixes;	/* struct om_prefix, all of AllowedIPs */
+	bool writable;			/* others may write the file, so its commands are left out */
+	struct om_list prefixes;	/* struct nth_prefix, all of AllowedIPs, sorted */
 	size_t nth;			/* number of prefixes in this pass */
 };
+
+struct nth_prefix {
+	struct om_prefix prefix;
+	size_t nth;
+};
+
+static int cmp_nth(const void *a, const void *b)
+{
+	const struct nth_prefix *x = a, *y = b;
+	int d = om_prefix_cmp(&x->prefix, &y->prefix);
+
+	return d ? d : (x->nth > y->nth) - (x->nth < y->nth);
+}
 
 /* Report what is left out. Values may be secrets. */
 static void leave_out(struct importer *im, const char *what, const char *why)
@@ -34,10 +48,12 @@ static void leave_out(struct importer *im, const char *what, const char *why)
 /* wg(8) gives a prefix that is there twice to the last peer. */
 static bool comes_again(const struct importer *im, const struct om_prefix *prefix)
 {
-	for (size_t i = im->nth; i < im->prefixes.n; i++)
-		if (!om_prefix_cmp(OM_AT(&im->prefixes, struct om_prefix, i), prefix))
-			return true;
-	return false;
+	const struct nth_prefix ref = { *prefix, im->nth - 1 }, *v = im->prefixes.v;
+	const struct nth_prefix *found = im->prefixes.n ?
+		bsearch(&ref, v, im->prefixes.n, sizeof(ref), cmp_nth) : NULL;
+
+	return found && found + 1 < v + im->prefixes.n &&
+	       !om_prefix_cmp(&found[1].prefix, prefix);
 }
 
 /* A prefix belongs to one peer here. */
@@ -52,12 +68,14 @@ static void put_prefixes(struct importer *im, const char *value)
 		snprintf(text, sizeof(text), "an item of AllowedIPs");
 		why = "it is not a prefix";
 		if (!om_prefix_parse(item, len, &prefix, &(struct om_err){ 0 })) {
-			im->nth++;
 			if (im->collect)
-				*(struct om_prefix *)om_list_add(&im->prefixes, sizeof(prefix)) =
-					prefix;
+				*(struct nth_prefix *)om_list_add(&im->prefixes,
+								  sizeof(struct nth_prefix)) =
+					(struct nth_prefix){ prefix, im->nth };
+			im->nth++;
 			om_prefix_format(text, sizeof(text), &prefix);
-			why = comes_again(im, &prefix) ? "AllowedIPs has it again" : NULL;
+			why = !im->collect && comes_again(im, &prefix) ?
+			      "AllowedIPs has it again" : NULL;
 		}
 		if (im->collect)
 			continue;
@@ -83,6 +101,11 @@ static void put_assignment(struct importer *im, char *line)
 	snprintf(key, sizeof(key), "%.*s", (int)strcspn(line, " \t="), line);
 	if (im->collect && strcasecmp(key, "AllowedIPs"))
 		return;
+	if (im->writable && (!strncasecmp(key, "Pre", 3) || !strncasecmp(key, "Post", 4)) &&
+	    strcasecmp(key, "PresharedKey") && strcasecmp(key, "PresharedKeyFile")) {
+		leave_out(im, "a command", "others may change the file");
+		return;
+	}
 	if (!value || !im->section || !om_config_has_key(im->section, key)) {
 		leave_out(im, im->section && *key && strlen(key) < 24 && value ?
 			  OM_QUOTE(key) : "a line",
@@ -131,10 +154,13 @@ int om_config_import(const char *from, const char *to, struct om_err *err)
 	static char buf[BUFSIZ];
 	struct importer im = { .name = from, .collect = true };
 	FILE *in = fopen(from, "re");
+	struct stat st;
 	int fd, rc;
 
 	if (!in)
 		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(from));
+	im.writable = fstat(fileno(in), &st) || (st.st_mode & (S_IWGRP | S_IWOTH)) ||
+		      (st.st_uid && st.st_uid != geteuid());
 	fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
 	im.out = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (!im.out) {
@@ -148,7 +174,10 @@ int om_config_import(const char *from, const char *to, struct om_err *err)
 	om_secret_lock(buf, sizeof(buf));
 	setvbuf(im.out, buf, _IOFBF, sizeof(buf));
 	rc = om_config_lines(in, from, on_line, &im, err);
-	rewind(in);
+	if (im.prefixes.n)
+		qsort(im.prefixes.v, im.prefixes.n, sizeof(struct nth_prefix), cmp_nth);
+	if (!rc && fseek(in, 0, SEEK_SET))
+		rc = om_err_sys(err, errno, "%s", OM_QUOTE_FILE(from));
 	im.collect = false;
 	im.line = 0;
 	im.nth = 0;

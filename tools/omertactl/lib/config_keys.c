@@ -102,7 +102,8 @@ static int set_endpoint(struct om_parser *p, const char *value)
 	struct om_peer_conf *c = peer_conf(p);
 	int rc;
 
-	free(c->endpoint);
+	if (c->endpoint)
+		return om_err(p->err, OM_USAGE, "given twice");
 	c->endpoint = strdup(value);
 	if (!c->endpoint)
 		return om_err_sys(p->err, ENOMEM, "Endpoint");

@@ -64,6 +64,9 @@ int om_parser_end(struct om_parser *p);
  */
 int om_config_lines(FILE *f, const char *name, int (*fn)(void *arg, char *line, size_t len),
 		    void *arg, struct om_err *err);
+/* Read an open file, as om_config_read(). */
+int om_config_read_stream(FILE *f, const char *path, enum om_config_flags flags,
+			  struct om_config *conf, struct om_err *err);
 /* Return the field of a section that a key sets, or NULL. */
 const struct om_field *om_config_field(const struct om_object *section, const char *key);
 /* Return true if a section has a key, which may set no field. */

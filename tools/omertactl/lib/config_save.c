@@ -27,7 +27,8 @@ struct saver {
 	bool has_endpoint;		/* the file has one, which may be a name */
 	bool drop;			/* the peer of this section is gone */
 	size_t sections;		/* number of [Peer] so far */
-	uint64_t seen;			/* fields of this section so far */
+	uint64_t seen;			/* fields of this section that are written */
+	struct om_peer_index by;	/* the kernel's peers, by key and id */
 	bool changed;
 };
 
@@ -114,6 +115,7 @@ static void print_missing(struct saver *s)
 		if (!is_missing(s, f))
 			continue;
 		om_config_print_field(s->out, f, s->now);
+		s->seen |= OM_BIT(f->attr);
 		s->changed = true;
 	}
 }
@@ -129,17 +131,13 @@ static void put_line(struct saver *s, const char *line)
 /* Find the kernel's peer of a section: by its public key, or else by its id. */
 static const struct om_peer *find(struct saver *s, const struct om_peer *was)
 {
-	for (size_t i = 0; i < s->peers->n; i++) {
-		const struct om_peer *p = OM_AT(s->peers, struct om_peer, i);
-		bool *saved = OM_AT(&s->saved, bool, i);
+	size_t i;
 
-		if (*saved || (om_key_is_zero(was->public_key) ? p->id != was->id :
-			       !om_key_equal(p->public_key, was->public_key)))
-			continue;
-		*saved = true;
-		return p;
-	}
-	return NULL;
+	if (om_key_is_zero(was->public_key) ? !om_peer_index_id(&s->by, was->id, &i) :
+					      !om_peer_index_key(&s->by, was->public_key, &i))
+		return NULL;
+	*OM_AT(&s->saved, bool, i) = true;
+	return OM_AT(s->peers, struct om_peer, i);
 }
 
 /* Settings that the file lacks come first, so that comments stay where they are. */
@@ -220,8 +218,15 @@ static int save(struct saver *s, FILE *in, const char *path, struct om_err *err)
 	int rc;
 
 	om_device_defaults(&s->defaults);
-	for (size_t i = 0; i < s->peers->n; i++)
+	om_peer_index_init(&s->by);
+	for (size_t i = 0; i < s->peers->n; i++) {
+		const struct om_peer *peer = OM_AT(s->peers, struct om_peer, i);
+
 		*(bool *)om_list_add(&s->saved, sizeof(bool)) = false;
+		om_peer_index_add_id(&s->by, peer->id, i);
+		if (!om_key_is_zero(peer->public_key))
+			om_peer_index_add_key(&s->by, peer->public_key, i);
+	}
 	om_secret_lock(buf, sizeof(buf));
 	setvbuf(s->out, buf, _IOFBF, sizeof(buf));
 	rc = om_config_lines(in, path, on_line, s, err);
@@ -231,19 +236,19 @@ static int save(struct saver *s, FILE *in, const char *path, struct om_err *err)
 	setvbuf(s->out, NULL, _IONBF, 0);
 	om_secret_wipe(buf, sizeof(buf));
 	om_list_free(&s->saved);
+	om_peer_index_free(&s->by);
 	return rc;
 }
 
-/* Replace the file at @path, which is not a link, by what @s makes of it. */
-static int replace(struct saver *s, const char *path, struct om_err *err)
+/* Replace the file at @path, which is not a link, by what @s makes of @in. */
+static int replace(struct saver *s, FILE *in, const char *path, struct om_err *err)
 {
 	char new[PATH_MAX + 8];
-	FILE *in = fopen(path, "re");
-	struct stat st;
+	struct stat st, now;
 	int fd = -1, rc = OM_OK;
 
 	snprintf(new, sizeof(new), "%s.XXXXXX", path);
-	if (in && !fstat(fileno(in), &st))
+	if (!fstat(fileno(in), &st))
 		fd = mkstemp(new);
 	s->out = fd >= 0 ? fdopen(fd, "w") : NULL;
 	/* The owner first: it resets some bits of the mode. */
@@ -251,6 +256,11 @@ static int replace(struct saver *s, const char *path, struct om_err *err)
 		rc = om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
 	if (!rc)
 		rc = save(s, in, path, err);
+	if (!rc && s->changed &&
+	    (stat(path, &now) || now.st_ino != st.st_ino ||
+	     now.st_mtim.tv_sec != st.st_mtim.tv_sec || now.st_mtim.tv_nsec != st.st_mtim.tv_nsec))
+		rc = om_err(err, OM_SYSTEM, "%s: somebody else has just changed it",
+			    OM_QUOTE_FILE(path));
 	if (!rc && s->changed && rename(new, path))
 		rc = om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
 	if (fd >= 0 && (rc || !s->changed))
@@ -259,8 +269,6 @@ static int replace(struct saver *s, const char *path, struct om_err *err)
 		fclose(s->out);
 	else if (fd >= 0)
 		close(fd);
-	if (in)
-		fclose(in);
 	return rc;
 }
 
@@ -270,16 +278,20 @@ int om_config_save(const char *path, const struct om_device *dev, const struct o
 	struct saver s = { .dev = dev, .peers = peers };
 	struct om_config conf;
 	char real[PATH_MAX];
+	FILE *in = realpath(path, real) ? fopen(real, "re") : NULL;
 	int rc;
 
-	if (!realpath(path, real))
+	if (!in)
 		return om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
-	rc = om_config_read(real, OM_CONFIG_NO_NAMES, &conf, err);
-	if (rc)
-		return rc;
-	s.file = &conf;
-	rc = replace(&s, real, err);
+	rc = om_config_read_stream(in, real, OM_CONFIG_NO_NAMES, &conf, err);
+	if (!rc && fseek(in, 0, SEEK_SET))
+		rc = om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
+	if (!rc) {
+		s.file = &conf;
+		rc = replace(&s, in, real, err);
+		om_config_free(&conf);
+	}
 	*changed = s.changed;
-	om_config_free(&conf);
+	fclose(in);
 	return rc;
 }

@@ -99,6 +99,7 @@ static const struct {
 	{ "[Interface]\nCpus = 0-7:/4\n", ":2:8: Cpus: \"0-7:/4\": must be \"all\" or" },
 	{ "[Interface]\nCpus = 0,\n", ":2:8: Cpus: \"0,\": must be \"all\" or" },
 	{ "[Peer]\nId = 1\nEndpoint = [::ffff:1.2.3.4]:1\n", ":3:12: Endpoint: \"[::ffff:1.2.3.4]:1\": an IPv4 address inside" },
+	{ "[Peer]\nId = 1\nEndpoint = 1.2.3.4:1\nEndpoint = 1.2.3.4:1\n", ":4:12: Endpoint: given twice" },
 	{ "[Peer]\nId = 1\nEndpoint = 0.1.2.3:1\n", ": not the address of one host" },
 	{ "[Peer]\nId = 1\nEndpoint = 224.0.0.1:1\n", ": not the address of one host" },
 	{ "[Peer]\nId = 1\nEndpoint = 255.255.255.255:1\n", ": not the address of one host" },
@@ -774,6 +775,12 @@ static void saves(void)
 	unit_ok(run.rc == 2 && CONTAINS(run.err, "No such file"), "conf: save wants a file", "%s",
 		run.err);
 	unit_run_free(&run);
+	must("peer set omr0 peer 8 allowed-ips 10.5.0.0/16");
+	expect_saved("conf: save does not write a list twice",
+		     "[Interface]\nListenPort = 51901\nFwMark = 7\nBatch = off\n[Peer]\nId = 8\nAllowedIPs =\nEndpoint = 192.0.2.9:9\n",
+		     "[Interface]\nListenPort = 51901\nFwMark = 7\nBatch = off\n[Peer]\nAllowedIPs = 10.5.0.0/16\nId = 8\nEndpoint = 192.0.2.9:9\n"
+		     "\n[Peer]\nName = \"b b\"\nPublicKey = " PUB "\nEndpoint = 192.0.2.2:7\nAllowedIPs = 10.1.0.0/16, 10.3.0.0/16\n"
+		     "\n[Peer]\nPublicKey = " PUB2 "\nEndpoint = [2001:db8::1]:1\nPersistentKeepalive = 5\n");
 	/* The mark of "up" is not a setting. */
 	must("link set omr0 fwmark 51900 listen-port 0 batch on");
 	must("peer del omr0 peer 1");
