@@ -252,18 +252,18 @@ test_own_network() {
 
 # "up" completes a tunnel after manual changes or a crash.
 test_converge() {
-	local done
+	local complete
 
 	two_files 'AllowedIPs = 0.0.0.0/0, ::/0'
 	up a
-	done=$(state a)
+	complete=$(state a)
 	on a ip addr flush dev omr0
 	on a ip route flush dev omr0
 	on a ip rule del not fwmark 51900 table 51900
 	on a ip addr add 10.77.0.1/24 dev omr0
 	on a ip link set omr0 down mtu 1280
 	up a
-	is "$done" state a
+	is "$complete" state a
 	on a ip -j link show omr0 | jq -e '.[0].mtu == 1300'
 	is 1 eval "on a ip -j addr show omr0 | jq '[.[0].addr_info[] | select(.family == \"inet\")] | length'"
 	# An agent that died is started again.
@@ -491,10 +491,10 @@ test_mtu() {
 	notes 'omr0: MTU 1400, as that of the path outside is 1492' up a
 	up b
 	is 1400 device_mtu a
-	pings a -s 1372 -M do 10.9.0.2
+	pings a -s 1372 -M "do" 10.9.0.2
 	on a ip link set to_b mtu 1450
 	await is 1358 device_mtu a
-	pings a -s 1330 -M do 10.9.0.2
+	pings a -s 1330 -M "do" 10.9.0.2
 	# A route may know better than its link.
 	on a ip route add 192.0.2.2/32 dev to_b mtu 1400
 	await is 1308 device_mtu a
@@ -579,6 +579,7 @@ test_renamed() {
 	on a ip link set omr0 down
 	on a ip link set omr0 name omr9
 	on a ip link set omr9 up
+	# shellcheck disable=SC2034 # for key()
 	DEV=omr9
 	old=$(key a local-id)
 	kill -USR1 "$(cat "$DIR/a.run/omr0.pid")"

@@ -794,7 +794,8 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 			want_anew(agent, peer, now);
 		else if (event == OM_AGENT_EARLY)
 			want_early(peer, now);
-		else if (peer->tries)
+		/* An initiation in flight may still be answered. */
+		else if (peer->tries && (!peer->sent || now >= peer->counts_until))
 			peer->retry_at = now;
 		om_agent_peers_due(agent, peer, due(peer));
 		return;

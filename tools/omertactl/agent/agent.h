@@ -215,12 +215,14 @@ struct om_agent_peer {
 	struct om_agent_known known[OM_AGENT_KEYS];	/* oldest first */
 	unsigned int knowns;
 	uint64_t asked_at;		/* time of the latest name lookup, or 0 */
+	bool asking;			/* it is not answered yet */
 	uint32_t ask_pause;		/* until the next one, while there is no endpoint */
 	bool nowhere;			/* the kernel has no endpoint */
 	bool nowhere_told;
 	struct om_resolver_addr addr[OM_RESOLVER_ADDRS];	/* addresses of the name */
 	uint32_t addrs;
 	uint32_t next_addr;		/* the first one to try next */
+	bool untried;			/* nothing was sent to the current one yet */
 	uint64_t seen;			/* number of the latest dump with this peer */
 	uint64_t active;		/* number of the latest dump with an active key of it */
 	bool other_psk;			/* the preshared key has changed since its keys */

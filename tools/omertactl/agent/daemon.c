@@ -458,6 +458,7 @@ static void adopt(struct om_daemon *d)
 	uint64_t begun = now_ms(), end;
 
 	d->adopt = false;
+	om_peers_find_device(d);
 	if (om_peers_bind(d) || om_peers_adopt(d)) {
 		note(d);
 		d->adopt = true;
@@ -520,7 +521,7 @@ static int loop(struct om_daemon *d, struct om_err *err)
 		if (d->adopt && next > d->adopt_at)
 			next = d->adopt_at;
 		/* Requests have shown that peers in the kernel have changed. */
-		if (d->stale.n)
+		if (d->stale.n || d->left)
 			next = 0;
 		show_at = show_trouble(d);
 		if (next > show_at)

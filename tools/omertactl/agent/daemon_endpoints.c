@@ -15,8 +15,13 @@
 /* and of one that has no endpoint: doubled each time */
 #define FIRST_MS	1000
 #define MOST_MS		60000
-/* Changes of the network come in groups. */
+/* Changes of the network come in groups. If they go on, they count less and less often. */
 #define SETTLE_MS	200
+#define CALM_MS		10000
+/* A peer that was heard in this time is not looked for elsewhere. */
+#define HEARD_MS	15000
+/* Most answers that are taken at a time */
+#define ANSWERS		16
 
 static uint64_t boot_ms(void)
 {
@@ -51,17 +56,22 @@ static const char *endpoint_of(const struct om_daemon *d, const struct om_agent_
 	return c ? c->endpoint : NULL;
 }
 
-/* @at_once: do not wait for the pause after the latest lookup */
+/*
+ * One question of a peer is under way at a time, so that slow names do not fill the queue. @at_once:
+ * do not wait for the pause after the latest answer
+ */
 static void ask(struct om_daemon *d, struct om_agent_peer *peer, uint64_t now, bool at_once)
 {
 	const char *endpoint = endpoint_of(d, peer);
 	uint32_t pause = peer->nowhere ? peer->ask_pause : ASK_MS;
 
-	if (!endpoint || (!at_once && peer->asked_at && now - peer->asked_at < pause))
+	if (!endpoint || peer->asking ||
+	    (!at_once && peer->asked_at && now - peer->asked_at < pause) ||
+	    !om_resolver_ask(&d->resolver, peer->id, endpoint))
 		return;
+	peer->asking = true;
 	peer->asked_at = now;
 	peer->ask_pause = at_once || !pause ? FIRST_MS : 2 * pause < MOST_MS ? 2 * pause : MOST_MS;
-	om_resolver_ask(&d->resolver, peer->id, endpoint);
 }
 
 static void tell(const struct om_daemon *d, const struct om_agent_peer *peer, const char *what,
@@ -123,6 +133,7 @@ static bool use(struct om_daemon *d, struct om_agent_peer *peer,
 	peer->nowhere = false;
 	peer->nowhere_told = false;
 	peer->ask_pause = 0;
+	peer->untried = true;
 	/* The path may have another MTU. */
 	d->adopt |= !d->conf.host.mtu;
 	return true;
@@ -152,21 +163,22 @@ void om_endpoints_set_mtu(struct om_daemon *d, const struct om_list *peers, uint
 }
 
 /*
- * Use the next address that has a route. Without an endpoint any will do: a route may come.
- * Returns false if there is none but the current one.
+ * Use the next address that has a route, or @any. Returns false if there is none but the current
+ * one.
  */
-static bool use_next(struct om_daemon *d, struct om_agent_peer *peer, const struct om_peer *now)
+static bool use_next(struct om_daemon *d, struct om_agent_peer *peer, const struct om_peer *now,
+		     bool any)
 {
 	for (uint32_t i = 0; i < peer->addrs; i++) {
 		uint32_t k = (peer->next_addr + i) % peer->addrs;
 		const struct om_resolver_addr *a = &peer->addr[k];
 
-		if (is_current(now, a) || !reaches(d, &a->addr, a->scope))
+		if (is_current(now, a) || (!any && !reaches(d, &a->addr, a->scope)))
 			continue;
 		peer->next_addr = k + 1;
 		return use(d, peer, a);
 	}
-	return !now->endpoint_addr.len && peer->addrs && use(d, peer, &peer->addr[0]);
+	return false;
 }
 
 bool om_endpoints_reach(struct om_daemon *d, uint32_t peer_id, struct om_peer *now)
@@ -177,22 +189,45 @@ bool om_endpoints_reach(struct om_daemon *d, uint32_t peer_id, struct om_peer *n
 		return false;
 	peer = om_agent_find(d->agent, peer_id);
 	peer->nowhere = !now->endpoint_addr.len;
-	if (!peer->nowhere && (!endpoint_of(d, peer) ||
-			       reaches(d, &now->endpoint_addr, now->endpoint_scope)))
-		return true;
-	ask(d, peer, boot_ms(), false);
-	if (use_next(d, peer, now) && !om_peers_get(d, peer_id, now))
-		return false;
+	if (endpoint_of(d, peer) &&
+	    (peer->nowhere || !reaches(d, &now->endpoint_addr, now->endpoint_scope))) {
+		ask(d, peer, boot_ms(), false);
+		if (use_next(d, peer, now, peer->nowhere) && !om_peers_get(d, peer_id, now))
+			return false;
+	}
+	peer->untried = false;
 	return now->endpoint_addr.len;
+}
+
+/* Records of the peer still arrive, so it is where the kernel says. */
+static bool is_heard(const struct om_peer *now)
+{
+	return (now->has & OM_BIT(OMERTA_A_PEER_RX_AGE)) && now->rx_age < HEARD_MS;
 }
 
 void om_endpoints_unanswered(struct om_daemon *d, struct om_agent_peer *peer)
 {
 	struct om_peer now;
 
+	if (!endpoint_of(d, peer))
+		return;
 	ask(d, peer, boot_ms(), false);
-	if (peer->addrs && om_peers_get(d, peer->id, &now))
-		use_next(d, peer, &now);
+	if (!peer->addrs || peer->untried || !om_peers_get(d, peer->id, &now) || is_heard(&now))
+		return;
+	/* Routes may be those of another network namespace than the tunnel's sockets. */
+	if (!use_next(d, peer, &now, false) &&
+	    !reaches(d, &now.endpoint_addr, now.endpoint_scope))
+		use_next(d, peer, &now, true);
+}
+
+void om_endpoints_forget(struct om_agent_peer *peer)
+{
+	peer->addrs = 0;
+	peer->next_addr = 0;
+	peer->asked_at = 0;
+	peer->asking = false;
+	peer->ask_pause = 0;
+	peer->nowhere_told = false;
 }
 
 void om_endpoints_see(struct om_daemon *d, struct om_agent_peer *peer,
@@ -208,36 +243,65 @@ void om_endpoints_see(struct om_daemon *d, struct om_agent_peer *peer,
 	} else if (changed && endpoint_of(d, peer) &&
 		   !reaches(d, &now->endpoint_addr, now->endpoint_scope)) {
 		ask(d, peer, boot_ms(), true);
-		use_next(d, peer, now);
+		use_next(d, peer, now, false);
 	}
 	if (changed)
 		om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_NETWORK, 0);
 }
 
-/* Take the addresses of a name. The answer comes from a process that is not trusted. */
-static void take(struct om_daemon *d, struct om_agent_peer *peer,
-		 const struct om_resolver_answer *a)
+/* Take the addresses of a name. Returns true if they are others than before. */
+static bool take_addrs(struct om_agent_peer *peer, const struct om_resolver_answer *a)
 {
-	struct om_peer now;
+	struct om_resolver_addr old[OM_RESOLVER_ADDRS];
+	uint32_t n = peer->addrs;
 
+	memcpy(old, peer->addr, sizeof(old));
 	peer->addrs = 0;
-	peer->next_addr = 0;
+	memset(peer->addr, 0, sizeof(peer->addr));
 	for (uint32_t i = 0; i < a->n && i < OM_RESOLVER_ADDRS; i++)
 		if (a->addr[i].addr.len == 4 || a->addr[i].addr.len == 16)
 			peer->addr[peer->addrs++] = a->addr[i];
-	if (!peer->addrs)
+	if (peer->addrs == n && !memcmp(old, peer->addr, sizeof(old)))
+		return false;
+	peer->next_addr = 0;
+	return true;
+}
+
+static bool has_current(const struct om_agent_peer *peer, const struct om_peer *now)
+{
+	for (uint32_t i = 0; i < peer->addrs; i++)
+		if (is_current(now, &peer->addr[i]))
+			return true;
+	return false;
+}
+
+/* The answer comes from a process that is not trusted. */
+static void take(struct om_daemon *d, struct om_agent_peer *peer,
+		 const struct om_resolver_answer *a)
+{
+	bool there, reached;
+	struct om_peer now;
+
+	/* The pause begins with the answer, which may take long. */
+	peer->asked_at = boot_ms();
+	if (!a->n) {
+		/* Known addresses stay. */
 		tell_nowhere(d, peer, a->error);
+		return;
+	}
+	take_addrs(peer, a);
 	if (!peer->addrs || !om_peers_get(d, peer->id, &now))
 		return;
-	if (!now.endpoint_addr.len || om_agent_unanswered(peer) ||
-	    !reaches(d, &now.endpoint_addr, now.endpoint_scope)) {
-		if (!use_next(d, peer, &now))
-			return;
-		/* Packets or keepalives may wait for it. */
-		om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_NETWORK, 0);
-		if (!now.endpoint_addr.len && now.keepalive)
-			om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_EARLY, 0);
-	}
+	there = now.endpoint_addr.len;
+	reached = there && reaches(d, &now.endpoint_addr, now.endpoint_scope);
+	if (reached && (!om_agent_unanswered(peer) || has_current(peer, &now) || is_heard(&now)))
+		return;
+	if (!use_next(d, peer, &now, false) && (there || !use_next(d, peer, &now, true)))
+		return;
+	/* Packets or keepalives may wait for it. */
+	om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_NETWORK, 0);
+	if (!there && now.keepalive)
+		om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_EARLY, 0);
 }
 
 void om_endpoints_resolved(struct om_daemon *d)
@@ -246,12 +310,15 @@ void om_endpoints_resolved(struct om_daemon *d)
 	struct om_agent_peer *peer;
 	const char *endpoint;
 
-	while (om_resolver_answer(&d->resolver, &a)) {
+	/* Bounded, whatever the other process sends. */
+	for (int i = 0; i < ANSWERS && om_resolver_answer(&d->resolver, &a); i++) {
 		peer = om_agent_find(d->agent, a.id);
 		endpoint = peer ? endpoint_of(d, peer) : NULL;
 		/* The file may have changed since the question. */
-		if (endpoint && !strncmp(endpoint, a.endpoint, sizeof(a.endpoint)))
-			take(d, peer, &a);
+		if (!endpoint || !peer->asking || strncmp(endpoint, a.endpoint, sizeof(a.endpoint)))
+			continue;
+		peer->asking = false;
+		take(d, peer, &a);
 	}
 }
 
@@ -261,8 +328,16 @@ void om_endpoints_resolved(struct om_daemon *d)
 
 void om_endpoints_network(struct om_daemon *d)
 {
-	if (!d->network_at)
-		d->network_at = boot_ms() + SETTLE_MS;
+	uint64_t now = boot_ms();
+
+	if (d->network_at)
+		return;
+	/* On a router routes change all the time. */
+	if (now - d->network_seen > CALM_MS + d->network_pause)
+		d->network_pause = SETTLE_MS;
+	else
+		d->network_pause = 2 * d->network_pause < MOST_MS ? 2 * d->network_pause : MOST_MS;
+	d->network_at = now + d->network_pause;
 }
 
 uint64_t om_endpoints_run(struct om_daemon *d, uint64_t now)
@@ -272,6 +347,7 @@ uint64_t om_endpoints_run(struct om_daemon *d, uint64_t now)
 	if (d->network_at && now >= d->network_at) {
 		om_rtnl_drain(d->network);
 		d->network_at = 0;
+		d->network_seen = now;
 		d->network_changed = true;
 		d->adopt = true;
 		d->left |= !om_peers_find_device(d);

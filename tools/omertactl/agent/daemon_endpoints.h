@@ -20,6 +20,8 @@ void om_endpoints_close(struct om_daemon *d);
 bool om_endpoints_reach(struct om_daemon *d, uint32_t peer_id, struct om_peer *peer);
 /* A peer does not answer: use its next address, and look up its name again. */
 void om_endpoints_unanswered(struct om_daemon *d, struct om_agent_peer *peer);
+/* The file has another endpoint for a peer. */
+void om_endpoints_forget(struct om_agent_peer *peer);
 /* Look at a peer that was read from the kernel. */
 void om_endpoints_see(struct om_daemon *d, struct om_agent_peer *peer,
 		      const struct om_peer *now);

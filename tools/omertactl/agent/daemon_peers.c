@@ -28,7 +28,6 @@ static bool set_host(struct om_agent *agent, const uint8_t *private_key)
 /* Index the file's peers by public key. */
 static void index_config(struct om_daemon *d)
 {
-	om_peer_index_free(&d->conf_of);
 	om_peer_index_init(&d->conf_of);
 	for (size_t i = 0; i < d->conf.peers.n; i++)
 		om_peer_index_add_key(&d->conf_of,
@@ -585,16 +584,35 @@ static void take_key(struct om_daemon *d, const uint8_t *private, struct om_time
 	d->rebind = true;
 }
 
+/* Forget the addresses of names that have changed. */
+static void forget_endpoints(struct om_daemon *d, const struct om_config *old,
+			     const struct om_peer_index *old_of)
+{
+	for (struct om_agent_peer *p = d->agent->first; p; p = p->next) {
+		const struct om_peer_conf *now = om_peers_conf(d, p->hs.public);
+		const char *was = NULL, *is = now ? now->endpoint : NULL;
+		size_t at;
+
+		if (om_peer_index_key(old_of, p->hs.public, &at))
+			was = OM_AT(&old->peer_conf, struct om_peer_conf, at)->endpoint;
+		if (was && is ? strcmp(was, is) : was != is)
+			om_endpoints_forget(p);
+	}
+}
+
 int om_peers_reload(struct om_daemon *d)
 {
 	struct om_times *times = NULL;
-	struct om_config conf;
+	struct om_config conf, old;
+	struct om_peer_index old_of;
 	char path[PATH_MAX];
 	int rc = om_config_read(d->config, OM_CONFIG_SECRETS | OM_CONFIG_AGENT | OM_CONFIG_NO_NAMES,
 				&conf, &d->err);
 
 	if (rc)
 		return rc;
+	/* It may have been renamed just now. */
+	om_peers_find_device(d);
 	if (!om_key_equal(conf.host.private_key, d->conf.host.private_key)) {
 		times = open_times(d, conf.host.private_key, path, &d->err);
 		if (!times) {
@@ -613,9 +631,13 @@ int om_peers_reload(struct om_daemon *d)
 	}
 	if (times)
 		take_key(d, conf.host.private_key, times, path);
-	om_config_free(&d->conf);
+	old = d->conf;
+	old_of = d->conf_of;
 	d->conf = conf;
 	index_config(d);
+	forget_endpoints(d, &old, &old_of);
+	om_config_free(&old);
+	om_peer_index_free(&old_of);
 	/* First: the kernel kills the keys of the previous identity. */
 	rc = om_peers_bind(d);
 	if (!rc)

@@ -25,6 +25,8 @@ struct om_daemon {
 	struct om_rtnl *routes;
 	struct om_rtnl *network;	/* tells of changes */
 	uint64_t network_at;		/* when to look at a change, 0 for none */
+	uint64_t network_seen;		/* when the latest change was looked at */
+	uint32_t network_pause;		/* time to wait for more changes */
 	bool network_changed;		/* since the latest dump */
 	bool nowhere;			/* peers with a name have no endpoint */
 	uint64_t nowhere_at;		/* when to look for them */

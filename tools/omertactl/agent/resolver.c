@@ -101,12 +101,12 @@ void om_resolver_stop(struct om_resolver *r)
 	r->fd = -1;
 }
 
-void om_resolver_ask(struct om_resolver *r, uint32_t id, const char *endpoint)
+bool om_resolver_ask(struct om_resolver *r, uint32_t id, const char *endpoint)
 {
 	struct om_resolver_question q = { .id = id };
 
 	strncpy(q.endpoint, endpoint, sizeof(q.endpoint) - 1);
-	send(r->fd, &q, sizeof(q), MSG_DONTWAIT | MSG_NOSIGNAL);
+	return send(r->fd, &q, sizeof(q), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(q);
 }
 
 bool om_resolver_answer(struct om_resolver *r, struct om_resolver_answer *answer)

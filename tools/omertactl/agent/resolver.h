@@ -34,8 +34,8 @@ struct om_resolver_answer {
 
 int om_resolver_start(struct om_resolver *r, struct om_err *err);
 void om_resolver_stop(struct om_resolver *r);
-/* Ask for an address. If the queue is full, the question is dropped. */
-void om_resolver_ask(struct om_resolver *r, uint32_t id, const char *endpoint);
+/* Ask for addresses. Returns false if the queue is full, or there is no process. */
+bool om_resolver_ask(struct om_resolver *r, uint32_t id, const char *endpoint);
 bool om_resolver_answer(struct om_resolver *r, struct om_resolver_answer *answer);
 
 #endif

@@ -266,7 +266,7 @@ static int parse_file(struct om_parser *p, FILE *f)
 	struct stat st;
 	int rc;
 
-	/* Whoever writes a pipe or terminal on standard input is the caller. */
+	/* Standard input is the caller's own. */
 	if (f == stdin || fstat(fileno(f), &st))
 		st = (struct stat){ .st_uid = geteuid() };
 	p->exposed = st.st_mode & S_IRWXO;

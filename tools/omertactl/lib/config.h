@@ -91,8 +91,8 @@ void om_config_free(struct om_config *conf);
 int om_config_save(const char *path, const struct om_device *dev, const struct om_list *peers,
 		   bool *changed, struct om_err *err);
 /*
- * Make the new file @to from a file of wg-quick(8). What is left out is reported on standard
- * error, and named in a comment. Nothing is left of a file that "up" would reject.
+ * Make the new file @to from a file of wg-quick(8). Settings that omerta lacks are reported on
+ * standard error, and named in comments. Nothing is left of a file that "up" would reject.
  */
 int om_config_import(const char *from, const char *to, struct om_err *err);
 /* Print a configuration file to standard output. */

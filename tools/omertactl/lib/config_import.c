@@ -168,7 +168,7 @@ int om_config_import(const char *from, const char *to, struct om_err *err)
 		fclose(in);
 		return rc;
 	}
-	/* Whatever the umask: the agent's group reads it, others must not. */
+	/* In spite of the umask the agent's group can read it, and others cannot. */
 	if (fchmod(fd, 0640))
 		om_warn("%s: %s", to, strerror(errno));
 	om_secret_lock(buf, sizeof(buf));

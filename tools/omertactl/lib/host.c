@@ -159,8 +159,8 @@ static int add_addresses(struct apply *a, const struct om_list *have,
 }
 
 /*
- * New ones come first: with the last address of IPv4 all its routes would go. Those that go with
- * others are added again.
+ * New ones come first: with the last address of IPv4 all its routes would go. Wanted addresses that
+ * the kernel removed with others are added again.
  */
 static int reach_addresses(struct apply *a, const struct om_list *want)
 {

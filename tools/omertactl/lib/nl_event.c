@@ -102,6 +102,9 @@ struct om_nl_events *om_nl_events_open(struct om_err *err)
 	nl_socket_set_nonblocking(e->sk);
 	/* As large as permitted: events may queue up while the agent waits for the disk. */
 	nl_socket_set_buffer_size(e->sk, EVENT_BUFFER, 0);
+	/* A bind may be followed by an event for each peer. */
+	setsockopt(nl_socket_get_fd(e->sk), SOL_SOCKET, SO_RCVBUFFORCE,
+		   &(int){ EVENT_BUFFER }, sizeof(int));
 	nl_socket_modify_cb(e->sk, NL_CB_SEQ_CHECK, NL_CB_CUSTOM, no_sequence,
 			    NULL);
 	nl_socket_modify_cb(e->sk, NL_CB_VALID, NL_CB_CUSTOM, on_event, e);

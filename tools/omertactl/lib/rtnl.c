@@ -33,7 +33,7 @@ struct request {
 struct search {
 	int family;
 	struct om_list *list;
-	bool raw;			/* of struct om_route */
+	bool raw;			/* @list holds struct om_route */
 	struct om_defaults *defaults;
 	const struct om_route *route;	/* a route to find the device of */
 	uint32_t oif;			/* device of that or of the default route, or 0 */

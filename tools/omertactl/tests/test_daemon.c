@@ -526,7 +526,7 @@ static void addresses(struct om_daemon *d)
 	};
 	struct om_resolver_answer none = { .id = 1, .endpoint = "b.test:7", .error = ENOENT };
 	unsigned int n = 0;
-	struct om_peer *peer;
+	struct om_peer *peer, now_peer;
 	struct om_err err;
 	uint64_t now;
 	int fd[2], tty = dup(STDERR_FILENO), log;
@@ -544,14 +544,14 @@ static void addresses(struct om_daemon *d)
 	add_peer(1, 7);
 	unit_ok(!om_peers_read_config(d, &err) && !om_peers_adopt(d) && questions(fd[1]) == 1,
 		"daemon: a peer without an endpoint is looked for", "%s", err.text);
-	/* A minute of lookups in vain: after 1, 3, 7, 15, 31 s */
+	/* Lookups in vain, whose answers come at the begin: after 1, 2, 4, .. 32 s */
 	now = agent.first->asked_at;
-	for (unsigned int s = 1; s <= 60; s++) {
+	for (unsigned int s = 1; s <= 55; s++) {
 		om_endpoints_run(d, now + s * 1000);
 		n += questions(fd[1]);
 		answer(d, fd[1], &none);
 	}
-	unit_ok(n == 5 && agent.first->nowhere_told, "daemon: with growing pauses", "%u", n);
+	unit_ok(n == 6 && agent.first->nowhere_told, "daemon: with growing pauses", "%u", n);
 	d->nowhere = false;
 	om_endpoints_network(d);
 	om_endpoints_run(d, d->network_at);
@@ -562,16 +562,38 @@ static void addresses(struct om_daemon *d)
 	answer(d, fd[1], &a);
 	unit_ok(peer->endpoint_addr.len == 16 && peer->endpoint_port == 7 && !agent.first->nowhere,
 		"daemon: the first address that has a route is used", "%u", peer->endpoint_addr.len);
-	answer(d, fd[1], &a);
 	om_endpoints_unanswered(d, agent.first);
-	unit_ok(peer->endpoint_addr.len == 16, "daemon: no other has one", "%u",
+	unit_ok(peer->endpoint_addr.len == 16 && om_endpoints_reach(d, 1, &now_peer),
+		"daemon: an address is used before the next one", "%u", peer->endpoint_addr.len);
+	om_endpoints_unanswered(d, agent.first);
+	unit_ok(peer->endpoint_addr.len == 16, "daemon: no other has a route", "%u",
 		peer->endpoint_addr.len);
 	fake.unreachable = 0;
 	om_endpoints_unanswered(d, agent.first);
 	unit_ok(peer->endpoint_addr.len == 4, "daemon: they come in turn", "%u",
 		peer->endpoint_addr.len);
+	peer->has |= OM_BIT(OMERTA_A_PEER_RX_AGE);
+	peer->rx_age = 1000;
+	om_endpoints_reach(d, 1, &now_peer);
+	om_endpoints_unanswered(d, agent.first);
+	unit_ok(peer->endpoint_addr.len == 4, "daemon: a peer that is heard is where it is", "%u",
+		peer->endpoint_addr.len);
+	peer->rx_age = 20000;
 	om_endpoints_unanswered(d, agent.first);
 	unit_ok(peer->endpoint_addr.len == 16, "daemon: and again", "%u", peer->endpoint_addr.len);
+	/* The queue has one question of a peer at a time. */
+	n = questions(fd[1]);
+	agent.first->asking = false;
+	agent.first->asked_at = 1;
+	om_endpoints_reach(d, 1, &now_peer);
+	for (int i = 0; i < 5; i++) {
+		om_endpoints_unanswered(d, agent.first);
+		agent.first->asked_at = 1;
+	}
+	n = questions(fd[1]);
+	unit_ok(n == 1, "daemon: one question of a peer at a time", "%u", n);
+	fake.unreachable = 4;
+	om_endpoints_reach(d, 1, &now_peer);
 	fake.unreachable = 16;
 	om_peers_adopt(d);
 	unit_ok(peer->endpoint_addr.len == 16, "daemon: without a change it stays", "%u",
