@@ -135,6 +135,7 @@ static bool use(struct om_daemon *d, struct om_agent_peer *peer,
 	peer->ask_pause = 0;
 	peer->untried = true;
 	/* The path may have another MTU. */
+	d->mtu_due = true;
 	d->adopt |= !d->conf.host.mtu;
 	return true;
 }
@@ -145,11 +146,12 @@ void om_endpoints_set_mtu(struct om_daemon *d, const struct om_list *peers, uint
 	struct om_mtu choice;
 	char text[160];
 
-	if (d->conf.host.mtu ||
+	if (d->conf.host.mtu || (before && !d->mtu_due) ||
 	    om_mtu_choose(d->routes, peers, chunk, om_config_has_v6(&d->conf), d->mark, &choice,
 			  &d->err))
 		return;
 	d->mtu = choice.mtu;
+	d->mtu_due = false;
 	/* The first choice is that of "up", unless an administrator has made another. */
 	if (!before || before == choice.mtu)
 		return;

@@ -289,6 +289,7 @@ int om_peers_adopt(struct om_daemon *d)
 	know_own_time(d);
 	d->mark = state.dev.fwmark;
 	adopt_state(d, &state);
+	d->mtu_due |= d->network_changed;
 	d->network_changed = false;
 	om_endpoints_set_mtu(d, &state.peers, state.dev.chunk_size);
 	om_state_free(&state);

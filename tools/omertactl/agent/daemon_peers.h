@@ -32,6 +32,7 @@ struct om_daemon {
 	uint64_t nowhere_at;		/* when to look for them */
 	uint32_t mark;			/* mark of outgoing datagrams */
 	uint32_t mtu;			/* latest choice of the device's MTU, or 0 */
+	bool mtu_due;			/* paths may have changed since */
 	struct om_times *times;
 	const char *state_dir;		/* folder of @times_path */
 	char times_path[PATH_MAX];

@@ -603,9 +603,11 @@ static void addresses(struct om_daemon *d)
 	unit_ok(peer->endpoint_addr.len == 4, "daemon: a route that is gone is an answer", "%u",
 		peer->endpoint_addr.len);
 	fake.path_mtu = 1492;
+	d->network_changed = true;
 	om_peers_adopt(d);
 	unit_ok(fake.mtu == 1400, "daemon: another MTU of the path", "%u", fake.mtu);
 	fake.mtu = 1300;
+	d->network_changed = true;
 	om_peers_adopt(d);
 	unit_ok(fake.mtu == 1300, "daemon: without one, an administrator's stays", "%u", fake.mtu);
 	dup2(tty, STDERR_FILENO);
