@@ -33,15 +33,6 @@
 /* plus this many times the duration of the last one */
 #define ADOPT_SHARE	50
 
-/* This clock runs in suspend, like the ages of keys. */
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 /*
  * Operations of the agent
  */
@@ -49,7 +40,7 @@ static uint64_t now_ms(void)
 /* Log an error. Strangers may cause many: the same one is logged once a minute. */
 static void note(struct om_daemon *d)
 {
-	uint64_t now = now_ms();
+	uint64_t now = om_daemon_now();
 
 	if (!d->err.text[0])
 		return;
@@ -309,7 +300,7 @@ static void on_control(const struct om_control *c, void *arg)
 	from.len = c->endpoint_addr.len;
 	memcpy(from.addr, c->endpoint_addr.b, from.len);
 	memcpy(from.local, c->local_addr.b, from.len);
-	om_agent_receive(d->agent, now_ms(), &from, c->data.b, c->data.len);
+	om_agent_receive(d->agent, om_daemon_now(), &from, c->data.b, c->data.len);
 }
 
 static void on_key(struct om_daemon *d, uint8_t cmd, const struct om_key *key)
@@ -333,7 +324,7 @@ static void on_key(struct om_daemon *d, uint8_t cmd, const struct om_key *key)
 		return;		/* The key expired unused; traffic will ask again. */
 	if (!om_agent_find(d->agent, key->peer_id))
 		om_peers_look(d, key->peer_id, event != OM_AGENT_KEY_CONFIRMED);
-	om_agent_tell(d->agent, now_ms(), key->peer_id, event, key->local_id);
+	om_agent_tell(d->agent, om_daemon_now(), key->peer_id, event, key->local_id);
 }
 
 /* The device may have been renamed. */
@@ -353,7 +344,7 @@ static int on_event(const struct om_event *ev, void *arg)
 		on_key(d, ev->cmd, key);
 	if (ev->cmd == OMERTA_CMD_PEER_SILENT_NTF &&
 	    is_ours(d, peer->ifindex, peer->ifname))
-		om_agent_tell(d->agent, now_ms(), peer->id, OM_AGENT_SILENT, 0);
+		om_agent_tell(d->agent, om_daemon_now(), peer->id, OM_AGENT_SILENT, 0);
 	if (ev->cmd == OMERTA_CMD_DEVICE_GONE_NTF &&
 	    is_ours(d, dev->ifindex, dev->ifname)) {
 		om_complain("the device is gone");
@@ -383,7 +374,7 @@ static void reload(struct om_daemon *d)
 static void rekey(struct om_daemon *d)
 {
 	for (const struct om_agent_peer *p = d->agent->first; p; p = p->next)
-		om_agent_tell(d->agent, now_ms(), p->id, OM_AGENT_KEY_SOFT, 0);
+		om_agent_tell(d->agent, om_daemon_now(), p->id, OM_AGENT_KEY_SOFT, 0);
 }
 
 static void forget_time(struct om_daemon *d)
@@ -423,9 +414,9 @@ static uint64_t show_trouble(struct om_daemon *d)
 
 	if (!memcmp(d->shown, n, sizeof(d->shown)))
 		return UINT64_MAX;
-	if (now_ms() < d->show_at)
+	if (om_daemon_now() < d->show_at)
 		return d->show_at;
-	d->show_at = now_ms() + SHOW_MS;
+	d->show_at = om_daemon_now() + SHOW_MS;
 	memcpy(d->shown, n, sizeof(d->shown));
 	snprintf(text, sizeof(text),
 		 "STATUS=in vain: %" PRIu64 " responses that do not open, %" PRIu64 " old times, %" PRIu64 " refused modes, %" PRIu64 " unused answers",
@@ -455,7 +446,7 @@ enum { CONTROL, EVENTS, SIGNALS, TIMER, RESOLVER, NETWORK, SOURCES };
 
 static void adopt(struct om_daemon *d)
 {
-	uint64_t begun = now_ms(), end;
+	uint64_t begun = om_daemon_now(), end;
 
 	d->adopt = false;
 	om_peers_find_device(d);
@@ -465,7 +456,7 @@ static void adopt(struct om_daemon *d)
 		d->left |= d->err.sys == ENODEV;
 	}
 	/* Strangers can cause dumps, and with many peers a dump takes long. */
-	end = now_ms();
+	end = om_daemon_now();
 	d->adopt_at = end + ADOPT_MS + ADOPT_SHARE * (end - begun);
 }
 
@@ -480,7 +471,7 @@ static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err
 		rc = read_events(d, err);
 	if (!rc && p[CONTROL].revents)
 		rc = om_nl_control_read(d->control, on_control, d, err);
-	om_agent_settle(d->agent, now_ms());
+	om_agent_settle(d->agent, om_daemon_now());
 	if (p[RESOLVER].revents)
 		om_endpoints_resolved(d);
 	if (p[NETWORK].revents)
@@ -490,7 +481,7 @@ static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err
 			errno = 0;
 		d->timer_at = UINT64_MAX;
 	}
-	if (!rc && d->adopt && now_ms() >= d->adopt_at)
+	if (!rc && d->adopt && om_daemon_now() >= d->adopt_at)
 		adopt(d);
 	/* Confirmations of these keys may be among the unread events. */
 	if (!rc && d->doomed.n)
@@ -514,8 +505,8 @@ static int loop(struct om_daemon *d, struct om_err *err)
 	int rc;
 
 	while (!d->end) {
-		next = om_agent_run(d->agent, now_ms());
-		look_at = om_endpoints_run(d, now_ms());
+		next = om_agent_run(d->agent, om_daemon_now());
+		look_at = om_endpoints_run(d, om_daemon_now());
 		if (next > look_at)
 			next = look_at;
 		if (d->adopt && next > d->adopt_at)

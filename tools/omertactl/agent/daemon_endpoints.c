@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* Pause between two lookups of the name of a peer that does not answer, */
 #define ASK_MS		15000
@@ -22,14 +21,6 @@
 #define HEARD_MS	15000
 /* Most answers that are taken at a time */
 #define ANSWERS		16
-
-static uint64_t boot_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 int om_endpoints_open(struct om_daemon *d, struct om_err *err)
 {
@@ -193,7 +184,7 @@ bool om_endpoints_reach(struct om_daemon *d, uint32_t peer_id, struct om_peer *n
 	peer->nowhere = !now->endpoint_addr.len;
 	if (endpoint_of(d, peer) &&
 	    (peer->nowhere || !reaches(d, &now->endpoint_addr, now->endpoint_scope))) {
-		ask(d, peer, boot_ms(), false);
+		ask(d, peer, om_daemon_now(), false);
 		if (use_next(d, peer, now, peer->nowhere) && !om_peers_get(d, peer_id, now))
 			return false;
 	}
@@ -213,7 +204,7 @@ void om_endpoints_unanswered(struct om_daemon *d, struct om_agent_peer *peer)
 
 	if (!endpoint_of(d, peer))
 		return;
-	ask(d, peer, boot_ms(), false);
+	ask(d, peer, om_daemon_now(), false);
 	if (!peer->addrs || peer->untried || !om_peers_get(d, peer->id, &now) || is_heard(&now))
 		return;
 	/* Routes may be those of another network namespace than the tunnel's sockets. */
@@ -241,14 +232,14 @@ void om_endpoints_see(struct om_daemon *d, struct om_agent_peer *peer,
 	if (peer->nowhere) {
 		if (endpoint_of(d, peer))
 			d->nowhere = true;
-		ask(d, peer, boot_ms(), changed);
+		ask(d, peer, om_daemon_now(), changed);
 	} else if (changed && endpoint_of(d, peer) &&
 		   !reaches(d, &now->endpoint_addr, now->endpoint_scope)) {
-		ask(d, peer, boot_ms(), true);
+		ask(d, peer, om_daemon_now(), true);
 		use_next(d, peer, now, false);
 	}
 	if (changed)
-		om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_NETWORK, 0);
+		om_agent_tell(d->agent, om_daemon_now(), peer->id, OM_AGENT_NETWORK, 0);
 }
 
 /* Take the addresses of a name. Returns true if they are others than before. */
@@ -285,7 +276,7 @@ static void take(struct om_daemon *d, struct om_agent_peer *peer,
 	struct om_peer now;
 
 	/* The pause begins with the answer, which may take long. */
-	peer->asked_at = boot_ms();
+	peer->asked_at = om_daemon_now();
 	if (!a->n) {
 		/* Known addresses stay. */
 		tell_nowhere(d, peer, a->error);
@@ -301,9 +292,9 @@ static void take(struct om_daemon *d, struct om_agent_peer *peer,
 	if (!use_next(d, peer, &now, false) && (there || !use_next(d, peer, &now, true)))
 		return;
 	/* Packets or keepalives may wait for it. */
-	om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_NETWORK, 0);
+	om_agent_tell(d->agent, om_daemon_now(), peer->id, OM_AGENT_NETWORK, 0);
 	if (!there && now.keepalive)
-		om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_EARLY, 0);
+		om_agent_tell(d->agent, om_daemon_now(), peer->id, OM_AGENT_EARLY, 0);
 }
 
 void om_endpoints_resolved(struct om_daemon *d)
@@ -330,7 +321,7 @@ void om_endpoints_resolved(struct om_daemon *d)
 
 void om_endpoints_network(struct om_daemon *d)
 {
-	uint64_t now = boot_ms();
+	uint64_t now = om_daemon_now();
 
 	if (d->network_at)
 		return;

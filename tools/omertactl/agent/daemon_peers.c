@@ -62,7 +62,7 @@ void om_peers_end(struct om_daemon *d)
 	om_list_free(&d->doomed);
 }
 
-static uint64_t boot_ms(void)
+uint64_t om_daemon_now(void)
 {
 	struct timespec ts;
 
@@ -106,9 +106,9 @@ static struct om_agent_peer *adopt_peer(struct om_daemon *d, const struct om_pee
 		a = om_agent_add(d->agent, peer->id, peer->public_key);
 		om_times_key(d->agent->host.pair.public, peer->public_key, key);
 		om_times_get(d->times, key, time);
-		om_agent_set_time(d->agent, a, boot_ms(), time);
+		om_agent_set_time(d->agent, a, om_daemon_now(), time);
 		if (anew)
-			om_agent_tell(d->agent, boot_ms(), a->id, OM_AGENT_ANEW, 0);
+			om_agent_tell(d->agent, om_daemon_now(), a->id, OM_AGENT_ANEW, 0);
 	} else if (a) {
 		a->other_psk |= has_other_psk(d, a);
 	}
@@ -212,14 +212,14 @@ static void renew(struct om_daemon *d, struct om_agent_peer *peer)
 	}
 	peer->other_psk = false;
 	if (wanted)
-		om_agent_tell(d->agent, boot_ms(), peer->id, OM_AGENT_ANEW, 0);
+		om_agent_tell(d->agent, om_daemon_now(), peer->id, OM_AGENT_ANEW, 0);
 }
 
 /* Adopt a dump of all peers, and act on the events that preceded this agent. */
 static void adopt_state(struct om_daemon *d, const struct om_state *state)
 {
 	struct om_agent_peer *a, *next;
-	uint64_t now = boot_ms();
+	uint64_t now = om_daemon_now();
 
 	d->readings++;
 	for (size_t i = 0; i < state->peers.n; i++) {
@@ -297,7 +297,7 @@ int om_peers_adopt(struct om_daemon *d)
 		const struct om_stale_peer *p = OM_AT(&d->stale, struct om_stale_peer, i);
 
 		if (p->wanted)
-			om_agent_tell(d->agent, boot_ms(), p->id, OM_AGENT_KEY_NEEDED, 0);
+			om_agent_tell(d->agent, om_daemon_now(), p->id, OM_AGENT_KEY_NEEDED, 0);
 	}
 	d->stale.n = 0;
 	d->lost = false;
@@ -345,7 +345,7 @@ static void look(struct om_daemon *d, const struct om_stale_peer *stale)
 		return;
 	renew(d, a);
 	if (stale->wanted && !a->wanted)
-		om_agent_tell(d->agent, boot_ms(), stale->id, OM_AGENT_KEY_NEEDED, 0);
+		om_agent_tell(d->agent, om_daemon_now(), stale->id, OM_AGENT_KEY_NEEDED, 0);
 }
 
 bool om_peers_get(struct om_daemon *d, uint32_t id, struct om_peer *peer)
@@ -441,7 +441,7 @@ bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key)
 		.soft_time = key->soft_s,
 		.handshake = 1,
 	};
-	uint64_t now = boot_ms();
+	uint64_t now = om_daemon_now();
 	struct om_peer peer;
 	int rc;
 
@@ -486,7 +486,7 @@ void om_peers_key_used(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
 	if (!known || known->used)
 		return;
 	known->used = true;
-	known->used_at = boot_ms();
+	known->used_at = om_daemon_now();
 }
 
 void om_peers_forget_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)

@@ -75,6 +75,9 @@ struct om_doomed_key {
 	uint32_t local_id;
 };
 
+/* Return the time in milliseconds of a clock that runs in suspend, like the ages of keys. */
+uint64_t om_daemon_now(void);
+
 /* Read the configuration file for the first time. */
 int om_peers_read_config(struct om_daemon *d, struct om_err *err);
 /* Open the file with the times of the configuration's private key. */
