@@ -242,8 +242,8 @@ void om_endpoints_see(struct om_daemon *d, struct om_agent_peer *peer,
 		om_agent_tell(d->agent, om_daemon_now(), peer->id, OM_AGENT_NETWORK, 0);
 }
 
-/* Take the addresses of a name. Returns true if they are others than before. */
-static bool take_addrs(struct om_agent_peer *peer, const struct om_resolver_answer *a)
+/* Take the addresses of a name. Others than before begin with the first. */
+static void take_addrs(struct om_agent_peer *peer, const struct om_resolver_answer *a)
 {
 	struct om_resolver_addr old[OM_RESOLVER_ADDRS];
 	uint32_t n = peer->addrs;
@@ -254,10 +254,8 @@ static bool take_addrs(struct om_agent_peer *peer, const struct om_resolver_answ
 	for (uint32_t i = 0; i < a->n && i < OM_RESOLVER_ADDRS; i++)
 		if (a->addr[i].addr.len == 4 || a->addr[i].addr.len == 16)
 			peer->addr[peer->addrs++] = a->addr[i];
-	if (peer->addrs == n && !memcmp(old, peer->addr, sizeof(old)))
-		return false;
-	peer->next_addr = 0;
-	return true;
+	if (peer->addrs != n || memcmp(old, peer->addr, sizeof(old)))
+		peer->next_addr = 0;
 }
 
 static bool has_current(const struct om_agent_peer *peer, const struct om_peer *now)
@@ -326,7 +324,7 @@ void om_endpoints_network(struct om_daemon *d)
 	if (d->network_at)
 		return;
 	/* On a router routes change all the time. */
-	if (now - d->network_seen > CALM_MS + d->network_pause)
+	if (!d->network_pause || now - d->network_seen > CALM_MS + d->network_pause)
 		d->network_pause = SETTLE_MS;
 	else
 		d->network_pause = 2 * d->network_pause < MOST_MS ? 2 * d->network_pause : MOST_MS;
