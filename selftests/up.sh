@@ -132,7 +132,6 @@ test_default_route() {
 	# The next device cleans up the remains of a deleted one.
 	up a
 	on a ip link del omr0
-	await agent_gone a
 	up a
 	pings a 203.0.113.9
 	down a
@@ -591,9 +590,14 @@ test_renamed() {
 		omertactl down "$DIR/a.etc/omr9.conf"
 	await agent_gone a
 	is "$before" state a
-	# The old name is free for the next one, at once.
+	# The old name is free for the next one, at once, but not while its agent serves another.
 	up a
 	pings a 10.9.0.2
+	on a ip link set omr0 down
+	on a ip link set omr0 name omr9
+	sed -i 's|^ListenPort.*|ListenPort = 7|' "$DIR/a.conf"
+	says 'the agent of another device, omr9, was started as omr0' up a
+	refused on a ip link show omr0
 }
 
 # The outer link is replaced by another.

@@ -89,29 +89,6 @@ static int write_device(const char *ifname, struct om_err *err)
 	return rc;
 }
 
-/* Find the name under which the agent of a device was started. */
-static bool find_name(const char *ifname, char name[IFNAMSIZ])
-{
-	struct device want = device_of(ifname), dev;
-	DIR *dir = want.ifindex ? opendir(run_dir()) : NULL;
-	struct dirent *entry;
-	bool found = false;
-
-	while (dir && !found && (entry = readdir(dir))) {
-		size_t len = strlen(entry->d_name);
-
-		if (len < 8 || len - 7 >= IFNAMSIZ || strcmp(entry->d_name + len - 7, ".device"))
-			continue;
-		memcpy(name, entry->d_name, len - 7);
-		name[len - 7] = '\0';
-		found = read_device(name, &dev) && dev.ifindex == want.ifindex &&
-			dev.netns == want.netns;
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
 /* Return the agent beside this program, as in a build tree, or else the installed one. */
 static const char *agent_path(void)
 {
@@ -189,34 +166,12 @@ static int start(int fd, const char *ifname, const char *config,
 	return om_err(err, OM_SYSTEM, "the agent did not start");
 }
 
-int om_runner_start(const char *ifname, const char *config, bool *running,
-		    struct om_err *err)
+/* Return a pidfd of the agent that locks NAME.pid, -1 if there is none, or -2 with @err set. */
+static int open_agent(const char *name, pid_t *pid, struct om_err *err)
 {
-	int fd = open_file(ifname, ".pid", O_CREAT, err), rc = OM_OK;
+	int fd = open_file(name, ".pid", 0, err), agent = -1;
+	char text[16] = "";
 
-	if (fd < 0)
-		return OM_SYSTEM;
-	*running = flock(fd, LOCK_EX | LOCK_NB);
-	if (!*running && ftruncate(fd, 0))
-		rc = om_err_sys(err, errno, "the agent's process id");
-	else if (!*running)
-		rc = write_device(ifname, err);
-	if (!rc && !*running)
-		rc = start(fd, ifname, config, err);
-	close(fd);
-	return rc;
-}
-
-/*
- * Return a pidfd of the agent, -1 if there is none, or -2 with @err set. The device may have been
- * renamed since the agent was started.
- */
-static int find_agent(const char *ifname, pid_t *pid, struct om_err *err)
-{
-	char text[16] = "", name[IFNAMSIZ];
-	int fd, agent = -1;
-
-	fd = open_file(find_name(ifname, name) ? name : ifname, ".pid", 0, err);
 	if (fd < 0)
 		return err->sys == ENOENT ? -1 : -2;
 	if (flock(fd, LOCK_EX | LOCK_NB)) {
@@ -224,11 +179,53 @@ static int find_agent(const char *ifname, pid_t *pid, struct om_err *err)
 		errno = ESRCH;
 		agent = *pid > 1 ? pidfd_open(*pid, 0) : -1;
 		if (agent < 0) {
-			om_err_sys(err, errno, "the agent's process id in %s.pid", ifname);
+			om_err_sys(err, errno, "the agent's process id in %s.pid", name);
 			agent = -2;
 		}
 	}
 	close(fd);
+	return agent;
+}
+
+/*
+ * Return true if the agent that was started as @name is that of a device. Those of older versions
+ * have no NAME.device, and neither need a device that is gone.
+ */
+static bool is_agent_of(const char *name, const char *ifname, const struct device *device)
+{
+	struct device dev;
+
+	if (!read_device(name, &dev))
+		return !strcmp(name, ifname);
+	return dev.netns == device->netns &&
+	       (device->ifindex ? dev.ifindex == device->ifindex : !strcmp(name, ifname));
+}
+
+/* The same for the agent of a device, which may have been renamed since it was started. */
+static int find_agent(const char *ifname, pid_t *pid, struct om_err *err)
+{
+	struct device device = device_of(ifname);
+	char name[IFNAMSIZ];
+	struct dirent *entry;
+	int agent = -1;
+	DIR *dir;
+
+	if (is_agent_of(ifname, ifname, &device))
+		agent = open_agent(ifname, pid, err);
+	dir = agent == -1 && device.ifindex ? opendir(run_dir()) : NULL;
+	/* Files of agents that have exited may tell of the same device. */
+	while (dir && agent == -1 && (entry = readdir(dir))) {
+		size_t len = strlen(entry->d_name);
+
+		if (len < 8 || len - 7 >= IFNAMSIZ || strcmp(entry->d_name + len - 7, ".device"))
+			continue;
+		memcpy(name, entry->d_name, len - 7);
+		name[len - 7] = '\0';
+		if (is_agent_of(name, ifname, &device))
+			agent = open_agent(name, pid, err);
+	}
+	if (dir)
+		closedir(dir);
 	return agent;
 }
 
@@ -240,23 +237,78 @@ static bool has_ended(int agent)
 	return poll(&p, 1, END_MS) == 1;
 }
 
+/* Wait for the end of an agent that was told, or knows; kill it if it takes long. */
+static int end_agent(int agent, pid_t pid, struct om_err *err)
+{
+	if (has_ended(agent))
+		return OM_OK;
+	om_warn("the agent, process %d, did not exit within %d s, and is killed", (int)pid,
+		END_MS / 1000);
+	if (pidfd_send_signal(agent, SIGKILL, NULL, 0) || !has_ended(agent))
+		return om_err(err, OM_SYSTEM, "the agent, process %d, does not exit", (int)pid);
+	return OM_OK;
+}
+
+/*
+ * An agent was started under this name, and still runs, but its device is another one: end it if
+ * that device is gone.
+ */
+static int end_other(const char *ifname, struct om_err *err)
+{
+	struct device device = device_of(ifname), dev;
+	char name[IFNAMSIZ];
+	pid_t pid = 0;
+	int agent, rc;
+
+	if (read_device(ifname, &dev) &&
+	    (dev.netns != device.netns || if_indextoname(dev.ifindex, name)))
+		return om_err(err, OM_SYSTEM,
+			      "the agent of another device, %s, was started as %s: take that down, or set RUNTIME_DIRECTORY",
+			      dev.netns == device.netns ? name : "in another network namespace",
+			      ifname);
+	agent = open_agent(ifname, &pid, err);
+	if (agent < 0)
+		return agent == -1 ? OM_OK : OM_SYSTEM;
+	rc = end_agent(agent, pid, err);
+	close(agent);
+	return rc;
+}
+
+int om_runner_start(const char *ifname, const char *config, bool *running,
+		    struct om_err *err)
+{
+	int fd = open_file(ifname, ".pid", O_CREAT, err), rc = OM_OK;
+	struct device device = device_of(ifname);
+
+	if (fd < 0)
+		return OM_SYSTEM;
+	*running = flock(fd, LOCK_EX | LOCK_NB);
+	if (*running && !is_agent_of(ifname, ifname, &device)) {
+		rc = end_other(ifname, err);
+		*running = !rc && flock(fd, LOCK_EX | LOCK_NB);
+	}
+	if (!rc && !*running && ftruncate(fd, 0))
+		rc = om_err_sys(err, errno, "the agent's process id");
+	if (!rc && !*running)
+		rc = write_device(ifname, err);
+	if (!rc && !*running)
+		rc = start(fd, ifname, config, err);
+	close(fd);
+	return rc;
+}
+
 int om_runner_stop(const char *ifname, bool *ran, struct om_err *err)
 {
 	pid_t pid = 0;
-	int agent = find_agent(ifname, &pid, err), rc = OM_OK;
+	int agent = find_agent(ifname, &pid, err), rc;
 
 	*ran = agent >= 0;
 	if (agent < 0)
 		return agent == -1 ? OM_OK : OM_SYSTEM;
-	if (pidfd_send_signal(agent, SIGTERM, NULL, 0) && errno != ESRCH) {
+	if (pidfd_send_signal(agent, SIGTERM, NULL, 0) && errno != ESRCH)
 		rc = om_err_sys(err, errno, "cannot stop the agent, process %d", (int)pid);
-	} else if (!has_ended(agent)) {
-		om_warn("the agent, process %d, did not exit within %d s, and is killed",
-			(int)pid, END_MS / 1000);
-		if (pidfd_send_signal(agent, SIGKILL, NULL, 0) || !has_ended(agent))
-			rc = om_err(err, OM_SYSTEM, "the agent, process %d, does not exit",
-				    (int)pid);
-	}
+	else
+		rc = end_agent(agent, pid, err);
 	close(agent);
 	return rc;
 }
@@ -288,13 +340,12 @@ bool om_runner_runs(const char *ifname)
 	return agent != -1;
 }
 
-int om_runner_reload(const char *ifname, bool *runs, struct om_err *err)
+int om_runner_reload(const char *ifname, struct om_err *err)
 {
 	pid_t pid = service();
 	int agent = pid ? pidfd_open(pid, 0) : find_agent(ifname, &pid, err);
 	int rc = OM_OK;
 
-	*runs = agent >= 0;
 	if (agent < 0)
 		return agent == -1 ? OM_OK : OM_SYSTEM;
 	if (pidfd_send_signal(agent, SIGHUP, NULL, 0) && errno != ESRCH)

@@ -31,7 +31,7 @@ int om_runner_stop(const char *ifname, bool *ran, struct om_err *err);
 bool om_runner_renamed(const char *ifname, char name[IFNAMSIZ]);
 /* Return true if there is an agent, or this is a command of its service. */
 bool om_runner_runs(const char *ifname);
-/* Have the agent read its file again. *runs is false if there is none. */
-int om_runner_reload(const char *ifname, bool *runs, struct om_err *err);
+/* Have the agent read its file again, if there is one. */
+int om_runner_reload(const char *ifname, struct om_err *err);
 
 #endif

@@ -32,7 +32,6 @@ struct work {
 	struct om_mtu mtu;		/* if the file leaves it open */
 	bool agent_started;
 	bool agent_stopped;
-	bool agent_runs;
 };
 
 static bool has_changed(const struct work *w)
@@ -221,6 +220,14 @@ static int run_hooks(const struct work *w, const struct om_config *conf, enum om
 	return w->made ? om_hooks_run(conf, hook, w->t->ifname, &w->ctx->err) : OM_OK;
 }
 
+/* The file of a tunnel that is up may have had name servers before. */
+static int set_dns(const struct work *w, const struct om_config *conf, struct om_err *err)
+{
+	if (!conf->host.dns.n && !w->made)
+		return om_dns_unset(conf, w->t->ifname, err);
+	return om_dns_set(conf, w->t->ifname, err);
+}
+
 static int bring_up(struct work *w, bool agent, struct om_config *conf)
 {
 	struct om_err *err = &w->ctx->err, unused;
@@ -234,7 +241,7 @@ static int bring_up(struct work *w, bool agent, struct om_config *conf)
 	if (!rc)
 		rc = apply(w, conf);
 	if (!rc) {
-		rc = om_dns_set(conf, w->t->ifname, err);
+		rc = set_dns(w, conf, err);
 		dns = true;
 	}
 	if (!rc && agent)
@@ -242,7 +249,7 @@ static int bring_up(struct work *w, bool agent, struct om_config *conf)
 	w->agent_started = !rc && agent && !running;
 	/* Keys may have changed, and only the agent reads them. */
 	if (!rc && running)
-		rc = om_runner_reload(w->t->ifname, &w->agent_runs, err);
+		rc = om_runner_reload(w->t->ifname, err);
 	if (!rc)
 		rc = run_hooks(w, conf, OM_HOOK_POST_UP);
 	if (!rc)
@@ -314,11 +321,10 @@ int om_reload(struct om_ctx *ctx, struct om_args *args)
 		om_err_append(&ctx->err, " (omertactl up %s)", args->pos[0]);
 	if (rc)
 		roll_back(&w);
-	else if (om_runner_reload(t.ifname, &w.agent_runs, &err))
+	else if (om_runner_reload(t.ifname, &err))
 		om_warn("%s", err.text);
 	/* The tunnel is as its file says, whatever others make of it. */
-	if (!rc && (conf.host.dns.n ? om_dns_set(&conf, t.ifname, &err) :
-				      om_dns_unset(&conf, t.ifname, &err)))
+	if (!rc && set_dns(&w, &conf, &err))
 		om_warn("%s", err.text);
 	om_config_free(&conf);
 	if (!rc)
