@@ -121,11 +121,11 @@ table() {
 	1|endpoint|omertactl peer set o0 peer 1 endpoint 127.0.0.1:65536
 	1|endpoint|omertactl peer set o0 peer 1 endpoint [::1:5
 	2|endpoint|omertactl peer set o0 peer 1 endpoint 300.0.0.1:5
-	2|unicast|omertactl peer set o0 peer 1 endpoint 224.0.0.1:5
-	2|unicast|omertactl peer set o0 peer 1 endpoint 255.255.255.255:5
-	2|unicast|omertactl peer set o0 peer 1 endpoint [::]:5
-	2|unicast|omertactl peer set o0 peer 1 endpoint [ff02::1]:5
-	2|link-local|omertactl peer set o0 peer 1 endpoint [fe80::1]:5
+	1|not the address of one host|omertactl peer set o0 peer 1 endpoint 224.0.0.1:5
+	1|not the address of one host|omertactl peer set o0 peer 1 endpoint 255.255.255.255:5
+	1|not the address of one host|omertactl peer set o0 peer 1 endpoint [::]:5
+	1|not the address of one host|omertactl peer set o0 peer 1 endpoint [ff02::1]:5
+	1|link-local address needs its link|omertactl peer set o0 peer 1 endpoint [fe80::1]:5
 	2|EINVAL 4 or 16 bytes|raw peer-set ifname=str:o0 id=u32:1 endpoint-addr=hex:7f00000101 endpoint-port=u16:5
 	2| |raw peer-set ifname=str:o0 id=u32:1 endpoint-addr=hex:7f0000 endpoint-port=u16:5
 	2|EINVAL go together|raw peer-set ifname=str:o0 id=u32:1 endpoint-addr=hex:7f000002
@@ -133,6 +133,11 @@ table() {
 	2|EINVAL go together|raw peer-set ifname=str:o0 id=u32:1 endpoint-scope=u32:1
 	2|ERANGE out of range|raw peer-set ifname=str:o0 id=u32:1 endpoint-addr=hex:7f000002 endpoint-port=u16:0
 	2|EINVAL endpoint-scope|raw peer-set ifname=str:o0 id=u32:1 endpoint-addr=hex:7f000002 endpoint-port=u16:5 endpoint-scope=u32:1
+	2|EINVAL unicast|raw peer-set ifname=str:o0 id=u32:1 endpoint-addr=hex:e0000001 endpoint-port=u16:5
+	2|EINVAL unicast|raw peer-set ifname=str:o0 id=u32:1 endpoint-addr=hex:ffffffff endpoint-port=u16:5
+	2|EINVAL unicast|raw peer-set ifname=str:o0 id=u32:1 endpoint-addr=hex:00000000000000000000000000000000 endpoint-port=u16:5
+	2|EINVAL unicast|raw peer-set ifname=str:o0 id=u32:1 endpoint-addr=hex:ff020000000000000000000000000001 endpoint-port=u16:5
+	2|EINVAL link-local|raw peer-set ifname=str:o0 id=u32:1 endpoint-addr=hex:fe800000000000000000000000000001 endpoint-port=u16:5
 	2|EINVAL unicast|raw peer-set ifname=str:o0 id=u32:1 endpoint-addr=hex:00000000000000000000ffff7f000001 endpoint-port=u16:5
 	2|EINVAL |raw peer-set ifname=str:o0 id=u32:1 flags=u32:2
 	# Prefixes
