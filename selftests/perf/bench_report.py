@@ -12,6 +12,7 @@ import matplotlib
 
 matplotlib.use("svg")
 matplotlib.rcParams["svg.hashsalt"] = "omerta"
+matplotlib.rcParams["svg.fonttype"] = "none"
 from matplotlib import pyplot  # noqa: E402
 
 from chunk_report import engines, fastest, per_chunk  # noqa: E402
