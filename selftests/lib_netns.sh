@@ -261,6 +261,7 @@ cleanup() {
 		ip netns pids "$ns" | xargs -r kill -9
 		ip netns del "$ns"
 	done
+	rm -rf /etc/netns/omt-*
 }
 
 # Both families: iperf3's socket is dual-stack.

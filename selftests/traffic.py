@@ -326,6 +326,21 @@ def serve_echoes(address):
         connection.sendall(data)
 
 
+def serve_names(address, name, answer):
+    """A name server at the address that knows one IPv4 address, until it is killed."""
+    wanted = b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0"
+    s = udp()
+    s.bind((address, 53))
+    while True:
+        query, client = s.recvfrom(512)
+        end = query.index(b"\0", 12) + 5
+        known = query[12:end - 4] == wanted and query[end - 4:end - 2] == b"\0\1"
+        reply = query[:2] + struct.pack("!HHHHH", 0x8580, 1, known, 0, 0) + query[12:end]
+        if known:
+            reply += struct.pack("!HHHIH", 0xc00c, 1, 1, 1, 4) + socket.inet_aton(answer)
+        s.sendto(reply, client)
+
+
 def converse(address):
     """Send bytes on a connection to serve_echoes until killed, each when the one before it has
     come back. Print each that has."""
@@ -333,6 +348,33 @@ def converse(address):
     while True:
         connection.sendall(b".")
         print(connection.recv(1).decode(), end="", flush=True)
+
+
+# Programs
+
+
+def xdp_pass():
+    """Print an ELF object with one program, "r0 = XDP_PASS; exit", in section "xdp"."""
+    code = struct.pack("<BBhi", 0xb7, 0, 0, 2) + struct.pack("<BBhi", 0x95, 0, 0, 0)
+    names = b"\0xdp\0license\0.symtab\0.strtab\0.shstrtab\0"
+    licence = b"GPL\0"
+    symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 1, 0, len(code)) + \
+        struct.pack("<IBBHQQ", 6, 0x11, 0, 2, 0, len(licence))
+    parts = [code, licence, symbols, b"\0prog\0_license\0", names]
+    data, headers = bytearray(64), bytes(64)
+    # Name, kind, flags, link, info, alignment, size of an entry
+    kinds = [(b"xdp\0", 1, 6, 0, 0, 8, 0), (b"license\0", 1, 3, 0, 0, 1, 0),
+             (b".symtab\0", 2, 0, 4, 1, 8, 24), (b".strtab\0", 3, 0, 0, 0, 1, 0),
+             (b".shstrtab\0", 3, 0, 0, 0, 1, 0)]
+    for part, (name, kind, flags, link, info, align, entry) in zip(parts, kinds):
+        data += bytes(-len(data) % 8)
+        headers += struct.pack("<IIQQQQIIQQ", names.index(name), kind, flags, 0, len(data),
+                               len(part), link, info, align, entry)
+        data += part
+    data += bytes(-len(data) % 8)
+    data[:64] = b"\x7fELF\2\1\1" + bytes(9) + struct.pack(
+        "<HHIQQQIHHHHHH", 1, 247, 1, 0, 0, len(data), 0, 64, 0, 0, 64, 6, 5)
+    sys.stdout.buffer.write(data + headers)
 
 
 # Forged datagrams

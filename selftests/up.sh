@@ -53,6 +53,7 @@ state() {
 	on "$1" ip -4 route show table all
 	# Others come by themselves.
 	on "$1" ip -6 route show table all | grep -vE 'fe80|ff00'
+	on "$1" nft list ruleset
 }
 
 two_files() {
@@ -466,6 +467,147 @@ test_which_address() {
 	await on a ping -c 1 -W 1 10.9.0.2
 }
 
+# Names are looked up outside of the tunnel that needs them, by a user of their own.
+test_names_outside() {
+	named_files 'AllowedIPs = 0.0.0.0/0'
+	# Where they are mounted
+	touch /etc/resolv.conf /etc/nsswitch.conf
+	echo 'nameserver 203.0.113.53' >/etc/netns/omt-a/resolv.conf
+	echo 'hosts: files dns' >/etc/netns/omt-a/nsswitch.conf
+	grep -v '^omerta:' /etc/passwd >/etc/netns/omt-a/passwd
+	on b ip addr add 203.0.113.53/32 dev lo
+	on a ip route add default via 192.0.2.2
+	bg b ./traffic.py serve-names 203.0.113.53 b.test 192.0.2.2
+	await eval "on b ss -Hlun 'sport = :53' | grep -q ."
+	# The server answers those who reach it.
+	is 192.0.2.2 on a python3 -c 'import socket; print(socket.gethostbyname("b.test"))'
+	up b
+	up a
+	await eval "! on a ping -c 1 -W 1 10.9.0.2; on a omertactl show omr0 |
+		grep 'the name of its endpoint is not known'"
+	down a
+	echo 'omerta:x:990:990::/:/bin/false' >>/etc/netns/omt-a/passwd
+	up a
+	await on a ping -c 1 -W 1 10.9.0.2
+	on a omertactl show omr0 | grep 'no new key' && return 1
+	on a ip rule | grep 'uidrange 990-990 lookup main'
+	# Others look into the tunnel.
+	on a ip route get 203.0.113.53 | grep 'dev omr0'
+	down a
+	on a ip rule | grep 'uidrange' && return 1
+	return 0
+}
+
+# With a default route, the tunnel's addresses are reached through the tunnel alone.
+test_filter() {
+	local before
+
+	two_files 'AllowedIPs = 0.0.0.0/0, ::/0'
+	before=$(state a)
+	up a
+	up b
+	await on a ping -c 1 -W 1 10.9.0.2
+	on b ip route replace 10.9.0.1/32 via 192.0.2.1 dev to_a
+	on b ip -6 route replace fd09::1/128 via 2001:db8:2::1 dev to_a
+	refused on b ping -c 2 -W 1 10.9.0.1
+	refused on b ping -c 2 -W 1 fd09::1
+	# The host itself may.
+	pings a 10.9.0.1
+	on a nft delete table inet omerta_omr0
+	on b ping -c 1 -W "$WAIT" 10.9.0.1
+	on b ping -c 1 -W "$WAIT" fd09::1
+	notes 'packet filter added' reload a
+	refused on b ping -c 2 -W 1 10.9.0.1
+	# Of another device of the name
+	on a ip link del omr0
+	up a
+	refused on b ping -c 2 -W 1 10.9.0.1
+	on b ip route replace 10.9.0.1/32 dev omr0
+	await on b ping -c 1 -W 1 10.9.0.1
+	down a
+	is "$before" state a
+	# Without a default route nothing is filtered.
+	sed -i 's|^AllowedIPs = 0.0.0.0/0, ::/0||' "$DIR/a.conf"
+	up a
+	is '' on a nft list ruleset
+	# Answers to the tunnel's datagrams have its mark, and no others.
+	down a
+	echo 'AllowedIPs = 0.0.0.0/0' >>"$DIR/a.conf"
+	up a
+	on a nft add table inet seen
+	on a nft add chain inet seen in '{ type filter hook prerouting priority -100; }'
+	on a nft add rule inet seen in udp sport "$PORT" meta mark 51900 counter
+	on a nft add rule inet seen in udp dport 9 meta mark 51900 counter
+	on a nft add rule inet seen in udp dport 9 counter
+	await on a ping -c 1 -W 1 10.9.0.2
+	on b bash -c 'echo >/dev/udp/192.0.2.1/9'
+	await eval "on a nft list table inet seen | grep 'udp dport 9 counter packets 1 '"
+	on a nft list table inet seen | grep -E 'udp sport 51900 meta mark 0x0000cabc counter packets [1-9]'
+	on a nft list table inet seen | grep -E 'udp dport 9 meta mark 0x0000cabc counter packets 0 '
+}
+
+# Nothing leaves but through the tunnel, whatever becomes of it.
+test_kill_switch() {
+	local before
+
+	two_files 'AllowedIPs = 0.0.0.0/0, ::/0'
+	sed -i '/^\[Interface\]/a KillSwitch = on' "$DIR/a.conf"
+	before=$(state a)
+	up b
+	on b ip addr add 203.0.113.9/32 dev lo
+	up a
+	await on a ping -c 1 -W 1 203.0.113.9
+	refused on a ping -c 1 -W 2 192.0.2.2
+	refused on a ping -c 1 -W 2 2001:db8:2::2
+	on a ip route add default via 192.0.2.2
+	kill -KILL "$(cat "$DIR/a.run/omr0.pid")"
+	on a ip link del omr0
+	refused on a ping -c 1 -W 2 203.0.113.9
+	# The host's own addresses, and a new device of the name
+	on a ping -c 1 -W "$WAIT" 192.0.2.1
+	up a
+	await on a ping -c 1 -W 1 203.0.113.9
+	refused on a ping -c 1 -W 2 192.0.2.2
+	# Before 6.2 a device that is up cannot be renamed.
+	if on a ip link set omr0 name omr9; then
+		on a ping -c 1 -W "$WAIT" 203.0.113.9
+		on a ip link set omr9 name omr0
+	fi
+	# Forwarded packets, too
+	make_ns c
+	make_veth a c
+	on a sysctl -qw net.ipv4.ip_forward=1
+	on c ip route add default via "$(outer4 c a)"
+	on b ip route add 198.51.100.0/24 via 192.0.2.1
+	refused on c ping -c 1 -W 2 192.0.2.2
+	sed 's/^KillSwitch.*/KillSwitch = off/' -i "$DIR/a.conf"
+	notes 'packet filter changed' reload a
+	on a ping -c 1 -W "$WAIT" 192.0.2.2
+	on c ping -c 1 -W "$WAIT" 192.0.2.2
+	on a ip route del default
+	on a ip link del to_c
+	# "down" finds the filter of a device that was renamed, and of one that is gone with its file.
+	sed 's/^KillSwitch.*/KillSwitch = on/' -i "$DIR/a.conf"
+	notes 'packet filter changed' reload a
+	on a ip link set omr0 down
+	on a ip link set omr0 name omr9
+	on a env "STATE_DIRECTORY=$DIR/a.state" "RUNTIME_DIRECTORY=$DIR/a.run" omertactl down omr9
+	is '' on a nft list ruleset
+	up a
+	kill -KILL "$(cat "$DIR/a.run/omr0.pid")"
+	on a ip link del omr0
+	mv "$DIR/a.etc/omr0.conf" "$DIR/a.etc/old"
+	on a env "STATE_DIRECTORY=$DIR/a.state" "RUNTIME_DIRECTORY=$DIR/a.run" omertactl down "$DIR/a.etc/omr0.conf"
+	is '' on a nft list ruleset
+	up a
+	down a
+	is "$before" state a
+	# The tunnel's own datagrams need a mark.
+	sed 's/^KillSwitch.*/KillSwitch = on/; /^AllowedIPs = 0/d' -i "$DIR/a.conf"
+	says "KillSwitch: the tunnel's own datagrams would have no mark" up a
+	is "$before" state a
+}
+
 # The addresses of a name come in turn.
 test_dead_address() {
 	named_files
@@ -613,7 +755,7 @@ test_another_link() {
 
 TESTS=(test_up_down test_default_route test_up_fails test_many_routes test_own_network
 	test_converge test_reload test_undone test_other_rules test_stuck_agent test_container test_late_names
-	test_which_address test_dead_address test_mtu test_another_link
+	test_which_address test_names_outside test_filter test_kill_switch test_dead_address test_mtu test_another_link
 	test_renamed test_hooks test_dns test_save_config test_new_module)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

@@ -5,8 +5,10 @@
 #include "lib/quote.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <pwd.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -117,7 +119,8 @@ static const char *const forbidden_to_resolver[] = {
 	"request_key", "init_module", "finit_module", "delete_module", "kexec_load",
 	"kexec_file_load", "reboot", "swapon", "swapoff", "syslog", "acct", "quotactl",
 	"setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "capset",
-	"personality", "kill", "tkill", "pidfd_send_signal",
+	"personality", "kill", "tkill", "pidfd_send_signal", "tgkill",
+	"rt_sigqueueinfo", "rt_tgsigqueueinfo", "creat", "openat2",
 };
 
 /* Add a rule for each call that this architecture has. Returns 0 or a negative errno. */
@@ -145,6 +148,35 @@ static int allow_mapping(scmp_filter_ctx ctx)
 		if (nr != __NR_SCMP_ERROR)
 			rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 1,
 					      SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	}
+	return rc;
+}
+
+/* The resolver may have the user of the agent, which owns files and is a process. */
+static int forbid_writing(scmp_filter_ctx ctx)
+{
+	static const struct {
+		const char *call;
+		unsigned int flags;	/* argument */
+	} calls[] = { { "open", 1 }, { "openat", 2 } };
+	static const struct {
+		scmp_datum_t mask, flags;
+	} forbidden[] = {
+		{ O_ACCMODE, O_WRONLY }, { O_ACCMODE, O_RDWR }, { O_CREAT, O_CREAT },
+		{ O_TRUNC, O_TRUNC },
+	};
+	int nr = seccomp_syscall_resolve_name("prlimit64"), rc = 0;
+
+	if (nr != __NR_SCMP_ERROR)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), nr, 1,
+				      SCMP_A0(SCMP_CMP_NE, 0));
+	for (size_t i = 0; !rc && i < sizeof(calls) / sizeof(*calls); i++) {
+		nr = seccomp_syscall_resolve_name(calls[i].call);
+		for (size_t k = 0; !rc && nr != __NR_SCMP_ERROR &&
+				   k < sizeof(forbidden) / sizeof(*forbidden); k++)
+			rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), nr, 1,
+					      SCMP_CMP(calls[i].flags, SCMP_CMP_MASKED_EQ,
+						       forbidden[k].mask, forbidden[k].flags));
 	}
 	return rc;
 }
@@ -179,17 +211,26 @@ int om_sandbox_filter(struct om_err *err)
 
 void om_sandbox_powerless(void)
 {
+	const struct passwd *user = geteuid() ? NULL : getpwnam(OM_USER);
 	scmp_filter_ctx ctx;
+	int rc;
 
-	/* Root owns files even without capabilities. A container may have no other user. */
-	if (!geteuid())
-		become(NOBODY, NOBODY);
+	/*
+	 * Root owns files even without capabilities, and the user's group may read keys. A container
+	 * may have no other user.
+	 */
+	if (!user || become(user->pw_uid, NOBODY))
+		if (!geteuid())
+			become(NOBODY, NOBODY);
 	if (keep(0))
 		_exit(OM_SYSTEM);
 	ctx = seccomp_init(SCMP_ACT_ALLOW);
-	if (!ctx ||
-	    load_filter(ctx, add_rules(ctx, SCMP_ACT_ERRNO(EPERM), forbidden_to_resolver,
-				       sizeof(forbidden_to_resolver) /
-				       sizeof(*forbidden_to_resolver))))
+	if (!ctx)
+		_exit(OM_SYSTEM);
+	rc = add_rules(ctx, SCMP_ACT_ERRNO(EPERM), forbidden_to_resolver,
+		       sizeof(forbidden_to_resolver) / sizeof(*forbidden_to_resolver));
+	if (!rc)
+		rc = forbid_writing(ctx);
+	if (load_filter(ctx, rc))
 		_exit(OM_SYSTEM);
 }

@@ -7,6 +7,7 @@
 #include "lib/json.h"
 #include "lib/mtu.h"
 #include "lib/nl.h"
+#include "cmd/guard.h"
 #include "cmd/hooks.h"
 #include "cmd/print.h"
 #include "lib/quote.h"
@@ -30,14 +31,15 @@ struct work {
 	struct om_host before;
 	struct om_list host;		/* struct om_host_change */
 	struct om_mtu mtu;		/* if the file leaves it open */
+	struct om_guard guard;
 	bool agent_started;
 	bool agent_stopped;
 };
 
 static bool has_changed(const struct work *w)
 {
-	return w->made || w->deleted || w->settings || w->host.n || w->agent_started ||
-	       w->agent_stopped;
+	return w->made || w->deleted || w->settings || w->host.n || w->guard.changed ||
+	       w->agent_started || w->agent_stopped;
 }
 
 /*
@@ -73,6 +75,9 @@ static void print_changes(const struct work *w)
 				 OM_AT(&w->host, struct om_host_change, i));
 		print_change("%s", text);
 	}
+	if (w->guard.changed)
+		print_change("packet filter %s", w->guard.removed ? "removed" :
+			     w->guard.before ? "changed" : "added");
 	if (w->agent_started)
 		print_change("agent started");
 	if (w->agent_stopped)
@@ -166,6 +171,7 @@ static void roll_back(struct work *w)
 {
 	struct om_err *err = &w->ctx->err, unused;
 
+	om_guard_undo(&w->guard);
 	if (om_host_undo(w->t->ifname, &w->before, &w->host, w->made, &unused))
 		om_err_append(err, " (addresses, routes and rules could not be restored: %.200s)",
 			      unused.text);
@@ -208,6 +214,9 @@ static int apply(struct work *w, struct om_config *conf)
 	rc = set_device(w, conf);
 	if (!rc && !conf->host.mtu)
 		rc = choose_mtu(w, conf);
+	/* Before there are routes */
+	if (!rc)
+		rc = om_guard_apply(&w->guard, conf, w->t->ifname, &w->ctx->err);
 	if (!rc)
 		rc = om_host_apply(w->t->ifname, conf, w->made, &w->before, &w->host,
 				   &w->ctx->err);
@@ -269,9 +278,16 @@ static int bring_up(struct work *w, bool agent, struct om_config *conf)
 static int read_config(struct work *w, bool agent, enum om_config_flags flags,
 		       struct om_config *conf)
 {
-	int rc = om_config_read(w->t->path, OM_CONFIG_SECRETS | OM_CONFIG_UP | flags |
-				(agent ? OM_CONFIG_NO_NAMES : OM_CONFIG_TRY_NAMES),
-				conf, &w->ctx->err);
+	struct om_err *err = &w->ctx->err;
+	int how = OM_CONFIG_SECRETS | OM_CONFIG_UP | flags;
+	int rc = om_config_read(w->t->path, how | (agent ? OM_CONFIG_NO_NAMES : OM_CONFIG_TRY_NAMES),
+				conf, err);
+
+	/* A kill switch may keep a local resolver from its name server. */
+	if (!rc && agent && conf->host.kill_switch && !if_nametoindex(w->t->ifname)) {
+		om_config_free(conf);
+		rc = om_config_read(w->t->path, how | OM_CONFIG_TRY_NAMES, conf, err);
+	}
 
 	if (!rc)
 		om_config_forget(conf);
@@ -299,6 +315,7 @@ int om_up(struct om_ctx *ctx, struct om_args *args)
 	}
 	if (!rc)
 		rc = report(&w, false, "is up");
+	om_guard_free(&w.guard);
 	om_list_free(&w.host);
 	om_host_free(&w.before);
 	return rc;
@@ -329,6 +346,7 @@ int om_reload(struct om_ctx *ctx, struct om_args *args)
 	om_config_free(&conf);
 	if (!rc)
 		rc = report(&w, true, "is as its file says");
+	om_guard_free(&w.guard);
 	om_list_free(&w.host);
 	om_host_free(&w.before);
 	return rc;
@@ -400,9 +418,11 @@ static int take_down(struct work *w, struct om_list *rules)
 	} else if (err->sys == ENODEV && om_runner_renamed(w->t->ifname, name)) {
 		rc = om_err(err, OM_SYSTEM, "%s is called %s now (omertactl down %s)",
 			    w->t->ifname, name, name);
-	} else if (err->sys == ENODEV && file) {
+	} else if (err->sys == ENODEV && (file || om_guard_exists(w->t->ifname))) {
 		rc = OM_OK;
 	}
+	if (!rc)
+		om_guard_find(&w->guard, w->t->ifname);
 	if (!rc)
 		rc = om_host_find_rules(w->t->ifname, mark, rules, err);
 	if (!rc)
@@ -415,8 +435,11 @@ static int take_down(struct work *w, struct om_list *rules)
 		rc = OM_OK;
 	if (!rc)
 		rc = om_host_drop_rules(rules, err);
-	if (!rc)
+	if (!rc) {
+		/* Whatever comes of the filter */
 		finish(w, &conf);
+		rc = om_guard_remove(&w->guard, err);
+	}
 	om_config_free(&conf);
 	return rc;
 }
@@ -439,6 +462,7 @@ int om_down(struct om_ctx *ctx, struct om_args *args)
 			};
 	if (!rc)
 		rc = report(&w, false, "is down");
+	om_guard_free(&w.guard);
 	om_list_free(&w.host);
 	om_host_free(&w.before);
 	om_list_free(&rules);

@@ -12,6 +12,9 @@
 #define OM_USAGE	1
 #define OM_SYSTEM	2
 
+/* The user of the key agent, and of its resolver */
+#define OM_USER		"omerta"
+
 #define OM_ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define OM_PRINTF(f, a)		__attribute__((format(printf, f, a)))
 

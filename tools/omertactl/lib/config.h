@@ -38,6 +38,7 @@ struct om_host_conf {
 	struct om_list hooks[OM_HOOKS];	/* char *, in their order */
 	struct om_list dns;		/* char *: addresses of name servers, and domains */
 	bool save;			/* "down" saves the running state */
+	bool kill_switch;		/* nothing leaves the host but through the tunnel */
 };
 
 /* Settings of a peer that are not in the kernel */

@@ -85,6 +85,21 @@ static int check_mark(struct om_parser *p)
 	return OM_USAGE;
 }
 
+/* The tunnel's own datagrams pass by their mark. */
+static int check_kill_switch(struct om_parser *p)
+{
+	const struct om_device *dev = &p->conf->dev;
+	bool given = dev->has & OM_BIT(OMERTA_A_DEVICE_FWMARK);
+
+	if (!p->conf->host.kill_switch ||
+	    (given ? dev->fwmark != 0 : om_config_has_default(p->conf, 0)))
+		return OM_OK;
+	om_err(p->err, OM_USAGE,
+	       "KillSwitch: the tunnel's own datagrams would have no mark, by which they pass: set FwMark");
+	om_parser_put_place(p, p->kill_switch.line, p->kill_switch.col);
+	return OM_USAGE;
+}
+
 bool om_config_has_v6(const struct om_config *conf)
 {
 	for (size_t i = 0; i < conf->host.addresses.n; i++)
@@ -149,7 +164,8 @@ static int check_private_key(struct om_parser *p)
 int om_parser_end(struct om_parser *p)
 {
 	static int (*const checks[])(struct om_parser *p) = {
-		check_private_key, check_mtu, check_cpus, check_prefixes, check_mark, check_own_key,
+		check_private_key, check_mtu, check_cpus, check_prefixes, check_mark,
+		check_kill_switch, check_own_key,
 	};
 	int rc = OM_OK;
 

@@ -379,6 +379,16 @@ static int set_save(struct om_parser *p, const struct key *k, const char *value)
 	return OM_OK;
 }
 
+static int set_kill_switch(struct om_parser *p, const struct key *k, const char *value)
+{
+	if (strcmp(value, "on") && strcmp(value, "off"))
+		return om_parser_fail(p, value, "%s: %s: must be on or off", k->name,
+				      OM_QUOTE(value));
+	p->conf->host.kill_switch = !strcmp(value, "on");
+	p->kill_switch = place_of(p, value);
+	return OM_OK;
+}
+
 static const struct key keys[] = {
 	{ "PrivateKey", &om_device_object, false, set_secret },
 	{ "PrivateKeyFile", &om_device_object, false, set_secret_file },
@@ -391,6 +401,7 @@ static const struct key keys[] = {
 	{ "PostDown", &om_device_object, true, set_hook },
 	{ "DNS", &om_device_object, true, set_dns },
 	{ "SaveConfig", &om_device_object, false, set_save },
+	{ "KillSwitch", &om_device_object, false, set_kill_switch },
 	{ "PresharedKey", &om_peer_object, false, set_secret },
 	{ "PresharedKeyFile", &om_peer_object, false, set_secret_file },
 	{ "PostQuantum", &om_peer_object, false, set_post_quantum },

@@ -31,6 +31,7 @@ struct om_parser {
 	struct om_place mark;		/* position of the value of FwMark */
 	struct om_place mtu;		/* position of the value of MTU */
 	struct om_place cpus;		/* position of the value of Cpus */
+	struct om_place kill_switch;	/* position of the value of KillSwitch */
 	uint32_t keys_seen;		/* keys of config_keys.c in this section */
 	struct om_config *conf;
 	struct om_list places;		/* struct om_place of each prefix, over all peers */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +50,9 @@ void om_host_describe(char *buf, size_t size, const struct om_host_change *c)
 		snprintf(buf, size, "route %s %s", text, how);
 		break;
 	case OM_HOST_RULE:
-		snprintf(buf, size, "%srule of table %" PRIu32 " %s",
-			 c->rule.family == AF_INET ? "" : "IPv6 ", c->rule.table, how);
+		snprintf(buf, size, "%srule of table %" PRIu32 "%s %s",
+			 c->rule.family == AF_INET ? "" : "IPv6 ", c->rule.table,
+			 c->rule.uid ? " for names of endpoints" : "", how);
 		break;
 	default:
 		if (c->mtu == c->old_mtu)
@@ -347,8 +349,8 @@ static int apply_routes(struct apply *a)
 }
 
 /*
- * Rules: two for each family with a default route. The main table's routes take precedence,
- * except for its default route. They are removed in the other order, so that the first one
+ * Rules: two for each family with a default route, and one for names, if they are looked up by a
+ * user of their own. The main table's routes take precedence, except for its default route. They are removed in the other order, so that the first one
  * always tells whose the second one is.
  */
 
@@ -364,10 +366,23 @@ static struct om_rule rule_of(int family, size_t rule, uint32_t mark)
 	return rule ? of_main : of_mark;
 }
 
+/*
+ * Names of endpoints are looked up outside of the tunnel, which needs the result. The agent's
+ * resolver has a user of its own.
+ */
+static struct om_rule rule_of_names(int family)
+{
+	const struct passwd *user = getpwnam(OM_USER);
+
+	return (struct om_rule){
+		.family = family, .table = RT_TABLE_MAIN, .uid = user ? user->pw_uid : 0
+	};
+}
+
 static bool same_rule(const struct om_rule *a, const struct om_rule *b)
 {
 	return a->family == b->family && a->table == b->table && a->not_mark == b->not_mark &&
-	       a->no_default == b->no_default;
+	       a->no_default == b->no_default && a->uid == b->uid;
 }
 
 /* Return the last rule like @rule, whatever its priority, or NULL. */
@@ -427,7 +442,8 @@ static int add_rules(struct apply *a, int family)
 {
 	struct om_rule of_mark = rule_of(family, 0, a->conf->dev.fwmark);
 	struct om_rule of_main = rule_of(family, 1, a->conf->dev.fwmark);
-	const struct om_rule *mark = NULL, *main = NULL;
+	struct om_rule of_names = rule_of_names(family);
+	const struct om_rule *mark = NULL, *main = NULL, *names = NULL;
 	struct om_list have = { 0 };
 	int rc = family == AF_INET ? allow_marks(a->err) : OM_OK;
 
@@ -436,6 +452,7 @@ static int add_rules(struct apply *a, int family)
 	if (!rc) {
 		mark = last_rule(&have, &of_mark);
 		main = last_rule(&have, &of_main);
+		names = of_names.uid ? last_rule(&have, &of_names) : NULL;
 	}
 	if (main)
 		of_mark.priority = main->priority;
@@ -447,6 +464,13 @@ static int add_rules(struct apply *a, int family)
 		rc = change_rule(a, &of_mark, false);
 	if (!rc && !main)
 		rc = change_rule(a, &of_main, false);
+	/* The new ones are in front of it. */
+	if (!rc && names && (!main || !mark || names > mark)) {
+		rc = change_rule(a, names, true);
+		names = NULL;
+	}
+	if (!rc && of_names.uid && !names)
+		rc = change_rule(a, &of_names, false);
 	om_list_free(&have);
 	return rc;
 }
@@ -456,7 +480,8 @@ static int find_rules(struct om_rtnl *r, int family, uint32_t mark, struct om_li
 		      struct om_err *err)
 {
 	struct om_rule of_mark = rule_of(family, 0, mark), of_main = rule_of(family, 1, mark);
-	const struct om_rule *main = NULL;
+	struct om_rule of_names = rule_of_names(family);
+	const struct om_rule *main = NULL, *names = NULL;
 	struct om_list have = { 0 };
 	struct om_defaults found;
 	int rc = om_rtnl_defaults(r, family, mark, &found, err);
@@ -465,8 +490,12 @@ static int find_rules(struct om_rtnl *r, int family, uint32_t mark, struct om_li
 	if (!rc)
 		rc = om_rtnl_rules(r, family, &have, err);
 	ours = ours && !rc && last_rule(&have, &of_mark);
-	if (ours && !is_shared(&have, mark))
+	if (ours && !is_shared(&have, mark)) {
 		main = last_rule(&have, &of_main);
+		names = of_names.uid ? last_rule(&have, &of_names) : NULL;
+	}
+	if (names)
+		*(struct om_rule *)om_list_add(rules, sizeof(*names)) = *names;
 	if (main)
 		*(struct om_rule *)om_list_add(rules, sizeof(*main)) = *main;
 	for (size_t i = 0; ours && i < have.n; i++) {

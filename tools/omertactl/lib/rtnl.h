@@ -50,6 +50,7 @@ struct om_rule {
 	uint32_t table;
 	uint32_t not_mark;		/* match packets without this mark; 0: match all */
 	bool no_default;		/* ignore the table's default route */
+	uint32_t uid;			/* match packets of this user; 0: of all */
 	uint32_t priority;		/* 0: in front of all others, but for the local table's */
 };
 
@@ -85,6 +86,10 @@ int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,
  */
 uint32_t om_rtnl_path_mtu(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope,
 			  uint32_t mark);
+
+/* Return true if there is such a route. This takes no lock of the kernel's. */
+bool om_rtnl_reaches(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope,
+		     uint32_t mark);
 
 /* Get the name of a device of this network namespace; false if there is none. */
 bool om_rtnl_name(uint32_t ifindex, char name[IFNAMSIZ]);

@@ -184,7 +184,7 @@ installed() {
 layers() {
 	local out
 	out=$(grep -lE 'include <(netlink|sodium)' {lib,cmd,agent}/*.[ch] | sort | tr '\n' ' ')
-	[ "$out" = "agent/agent.c agent/agent_peers.c agent/daemon.c agent/handshake.c agent/noise.c lib/keygen.c lib/map.c lib/nl.c lib/nl_control.c lib/nl_event.c lib/nl_msg.c lib/nl_msg.h lib/rtnl.c lib/times.c " ]
+	[ "$out" = "agent/agent.c agent/agent_peers.c agent/daemon.c agent/handshake.c agent/noise.c lib/keygen.c lib/map.c lib/nl.c lib/nl_control.c lib/nl_event.c lib/nl_msg.c lib/nl_msg.h lib/rtnl.c lib/rtnl_read.c lib/times.c " ]
 	result $? "libnl and libsodium each in their place" "$out"
 	out=$(grep -nE 'include "(cmd|agent)/' lib/*.[ch]; grep -n 'include "agent/' cmd/*.[ch]
 		grep -n 'include "cmd/' agent/*.[ch])

@@ -15,7 +15,10 @@ struct fake {
 	struct om_list addresses;	/* addresses of the device: struct om_route */
 	struct om_list routes;		/* struct om_route */
 	struct om_list rules;		/* struct om_rule */
+	char filter[4000];		/* latest table of nf_tables */
+	bool no_filter;			/* there is no nf_tables */
 	uint32_t mtu;			/* MTU of the device */
+	uint32_t uid;			/* of the resolver's user; 0 for none */
 	bool up;
 	uint32_t path_mtu;		/* MTU of all routes; 0: 1500 */
 	uint8_t unreachable;		/* bytes of the addresses that have no route */

@@ -2,10 +2,12 @@
 #include "fake_nl.h"
 
 #include "lib/addr.h"
+#include "lib/nft.h"
 #include "lib/rtnl.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +86,7 @@ static bool same_rule(const void *a, const void *b)
 	const struct om_rule *x = a, *y = b;
 
 	return x->family == y->family && x->table == y->table && x->not_mark == y->not_mark &&
-	       x->no_default == y->no_default;
+	       x->no_default == y->no_default && x->uid == y->uid;
 }
 
 int om_rtnl_address(struct om_rtnl *r, bool new, const struct om_route *address,
@@ -136,6 +138,36 @@ int om_rtnl_flush(struct om_rtnl *r, struct om_err *err)
 	return OM_OK;
 }
 
+int om_nft_run(const char *commands, char **output, struct om_err *err)
+{
+	const char *table = strstr(commands, "\ntable ");
+
+	if (fake.no_filter)
+		return om_err(err, OM_SYSTEM, "the fake has no nf_tables");
+	if (!strcmp(commands, "list tables inet")) {
+		*output = strdup(*fake.filter ? "table inet omerta_omr0\n" : "");
+		return OM_OK;
+	}
+	if (!strncmp(commands, "list ", 5)) {
+		if (!*fake.filter)
+			return om_err(err, OM_SYSTEM, "no such table");
+		*output = strdup(fake.filter);
+		return OM_OK;
+	}
+	snprintf(fake.filter, sizeof(fake.filter), "%s", table ? table + 1 : "");
+	return OM_OK;
+}
+
+struct passwd *__wrap_getpwnam(const char *name);
+
+struct passwd *__wrap_getpwnam(const char *name)
+{
+	static struct passwd user;
+
+	user.pw_uid = strcmp(name, OM_USER) ? 0 : fake.uid;
+	return user.pw_uid ? &user : NULL;
+}
+
 int om_rtnl_rule(struct om_rtnl *r, bool new, const struct om_rule *rule,
 		 struct om_err *err)
 {
@@ -143,10 +175,10 @@ int om_rtnl_rule(struct om_rtnl *r, bool new, const struct om_rule *rule,
 	int rc;
 
 	(void)r;
-	rc = change(err, "rule %s %s table %" PRIu32 "%s%s%s\n", new ? "add" : "del",
+	rc = change(err, "rule %s %s table %" PRIu32 "%s%s%s%s\n", new ? "add" : "del",
 		    rule->family == AF_INET ? "IPv4" : "IPv6", rule->table,
 		    rule->not_mark == rule->table ? " not mark" : "",
-		    rule->no_default ? " no default" : "",
+		    rule->no_default ? " no default" : "", rule->uid ? " of names" : "",
 		    new && rule->priority ? " behind another" : "");
 	if (!rc)
 		rc = keep(&fake.rules, new, rule, sizeof(*rule), same_rule, err);
@@ -238,6 +270,11 @@ uint32_t om_rtnl_path_mtu(struct om_rtnl *r, const struct om_addr *addr, uint32_
 	(void)scope;
 	(void)mark;
 	return addr->len == fake.unreachable ? 0 : fake.path_mtu ? fake.path_mtu : 1500;
+}
+
+bool om_rtnl_reaches(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope, uint32_t mark)
+{
+	return om_rtnl_path_mtu(r, addr, scope, mark);
 }
 
 struct om_rtnl *om_rtnl_watch(struct om_err *err)

@@ -377,6 +377,72 @@ static void networks(void)
 	       "route 10.9.0.1/32 dev omr0 table 254\n");
 }
 
+static void filter(const char *name, const char *text, const char *has, const char *lacks)
+{
+	struct unit_run run;
+
+	fake_reset();
+	run = up(text, "no-agent");
+	unit_ok(!run.rc && CONTAINS(fake.filter, has) && !CONTAINS(fake.filter, lacks),
+		name, "rc %d\n%s\n%s", run.rc, run.err, fake.filter);
+	unit_run_free(&run);
+}
+
+/* The packet filter comes first, and goes last. */
+static void filters(void)
+{
+	static const char killed[] =
+		HOST "KillSwitch = on\n" PEER "AllowedIPs = ::/0, 10.0.0.0/8\n";
+	struct unit_run u;
+
+	filter("up: a filter of a default route",
+	       HOST PEER "AllowedIPs = 0.0.0.0/0, ::/0\n",
+	       "table inet omerta_omr0 {\n"
+	       "\tchain from_outside {\n"
+	       "\t\ttype filter hook prerouting priority raw; policy accept;\n"
+	       "\t\tiif != \"omr0\" ip daddr { 10.9.0.1 } fib saddr type != local drop\n"
+	       "\t\tiif != \"omr0\" ip6 daddr { fd09::1 } fib saddr type != local drop\n"
+	       "\t}\n", "reject");
+	filter("up: a filter of one family", HOST PEER "AllowedIPs = ::/0\n",
+	       "ip6 daddr { fd09::1 }", "10.9.0.1");
+	filter("up: and one that lets nothing else out", killed,
+	       "\t\tmeta mark 51900 accept\n", "skuid");
+	unit_ok(CONTAINS(fake.filter, "reject with icmpx type admin-prohibited") &&
+		CONTAINS(fake.filter, "hook forward") && CONTAINS(fake.filter, "hook output"),
+		"up: and nothing through", "%s", fake.filter);
+	run("down: the filter goes", "down %s", 0, LOOKS NO_RULES("IPv6"), "");
+	unit_ok(!*fake.filter, "down: and is gone", "%s", fake.filter);
+	fake_reset();
+	fake.uid = 990;
+	u = up(killed, "no-agent");
+	unit_ok(!u.rc && CONTAINS(fake.host, RULES("IPv6") "rule add IPv6 table 254 of names\n") &&
+		CONTAINS(fake.filter, "meta skuid 990 meta l4proto { tcp, udp } th dport 53 accept"),
+		"up: names of endpoints are looked up outside", "%s\n%s", fake.host, fake.filter);
+	unit_run_free(&u);
+	run("down: and their rule goes", "down %s", 0,
+	    LOOKS "rule del IPv6 table 254 of names\n" NO_RULES("IPv6"), "");
+	/* Refused afterwards: the previous filter is back. */
+	fake_reset();
+	fake.refused = "route 10.0.0.0/8";
+	u = up(killed, "no-agent");
+	unit_ok(u.rc == 2 && !*fake.filter, "up: a failure leaves no filter", "%s", fake.filter);
+	unit_run_free(&u);
+	fake_reset();
+	fake.no_filter = true;
+	u = up(HOST PEER "AllowedIPs = ::/0\n", "no-agent");
+	unit_ok(!u.rc && CONTAINS(u.err, "the fake has no nf_tables"),
+		"up: without nf_tables it says so", "rc %d\n%s", u.rc, u.err);
+	unit_run_free(&u);
+	fake_reset();
+	fake.no_filter = true;
+	u = up(killed, "no-agent");
+	unit_ok(u.rc == 2 && !fake_device("omr0") && !CONTAINS(fake.host, "route ") &&
+		CONTAINS(u.err, "KillSwitch: the fake has no nf_tables"),
+		"up: and fails if it must not go on", "rc %d\n%s\n%s", u.rc, u.err, fake.host);
+	unit_run_free(&u);
+	fake_reset();
+}
+
 void test_up(void)
 {
 	host();
@@ -388,6 +454,7 @@ void test_up(void)
 	rules();
 	fake_reset();
 	networks();
+	filters();
 	mtu();
 	fake_reset();
 	converge();
