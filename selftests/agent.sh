@@ -30,6 +30,73 @@ test_first_packet() {
 	pings a 10.9.0.2
 }
 
+# shows NS TEXT: omertactl show prints it.
+shows() {
+	on "$1" omertactl show "$DEV" | grep -F "$2"
+}
+
+# counted NS COUNTER: of handshakes
+counted() {
+	on "$1" omertactl -j stats "$DEV" | jq ".[0][\"agent-stats\"][\"$2\"]"
+}
+
+# The state of handshakes is shown to all who may read it, and said once.
+test_state() {
+	local key
+
+	pair_with_agents
+	shows a "key agent: running, process "
+	pings a 10.9.0.2
+	shows a 'ago (X25519)'
+	shows b 'ago (X25519)'
+	refused shows a 'no new key'
+	is 1 counted a begun
+	is 1 counted a done
+	is 1 counted b done
+	# Without an agent nothing is known of it any more, and keys do not last.
+	stop a
+	shows a 'key agent: none, so keys are not renewed'
+	refused shows a 'X25519'
+	agent a
+	refused shows a 'X25519'
+	# Silence
+	stop b
+	on a omertactl key del omr0 peer b local-id "$(key a local-id)"
+	no_ping a 10.9.0.2
+	await shows a 'no new key: 2 tries since, no answer: endpoint, public keys, PostQuantum or a firewall?'
+	more_than 0 counted a failed-no-answer
+	refused has_said a 'no answer'
+	await has_said a 'omr0: peer 2 "b": no answer: look at its endpoint'
+	# No route
+	on a ip link set to_b down
+	await shows a 'no route to its endpoint, or the device is down'
+	on a omertactl -j show omr0 | jq -e '.[0].peer[0].handshake.failure == "not-sent"'
+	on a ip link set to_b up
+	on a ip addr add "$(outer6 b a)/64" dev to_b nodad
+	agent b
+	await on a ping -c 1 -W 1 10.9.0.2
+	await refused shows a 'no new key'
+	await has_said a 'omr0: peer 2 "b": keys are agreed on again'
+	is 1 said a 'no answer: look'
+	# A peer without an endpoint
+	key=$(omertactl genkey | omertactl pubkey)
+	on a omertactl peer add omr0 id 7 public-key "$key" allowed-ips 10.9.0.7/32
+	no_ping a 10.9.0.7
+	await shows a 'no new key: 1 try since, the peer has no endpoint'
+}
+
+test_verbose() {
+	pair
+	agent b
+	printf '%s\n' '#!/bin/sh' 'exec omertactl "$@" --verbose' >"$DIR/verbose"
+	chmod +x "$DIR/verbose"
+	TOOL=$DIR/verbose agent a
+	pings a 10.9.0.2
+	await has_said a 'omr0: peer 2 "b": an initiation is sent'
+	await has_said a 'omr0: peer 2 "b": a key is in use'
+	refused has_said b 'a key is'
+}
+
 # A packet waits before there is an agent, and no other packet asks for a key. The kernel repeats
 # the event for the agent.
 test_packet_before_agent() {
@@ -773,6 +840,8 @@ test_wrong_preshared_key() {
 	await grep -E 'STATUS=in vain: ([4-9]|1[0-9]) responses that do not open' "$DIR/notified"
 	is 1 said a 'do not open'
 	is 1 said b 'uses no key'
+	shows a 'tries since, its responses do not open: another preshared key?'
+	await shows b 'no new key: it uses no key of ours: another preshared key, or responses lost?'
 	# Mended, it is in use with the next try.
 	cp "$DIR/a.psk" "$DIR/b.psk"
 	signal b HUP
@@ -819,7 +888,8 @@ TESTS=(
 	test_clock_steps test_two_clocks test_forget_time test_moves test_nat test_lost_tries test_named_endpoint
 	test_preshared_key test_new_identity
 	test_wrong_preshared_key test_post_quantum test_unknown_peer test_replaced_peer
-	test_keepalive_begins test_powers test_resolver_gone test_hostile_replays
+	test_keepalive_begins test_powers test_state test_verbose test_resolver_gone
+	test_hostile_replays
 	test_hostile_flood test_refusals test_reload
 	test_device_gone test_altname test_moved_device
 )

@@ -140,6 +140,8 @@ table() {
 	2|EINVAL link-local|raw peer-set ifname=str:o0 id=u32:1 endpoint-addr=hex:fe800000000000000000000000000001 endpoint-port=u16:5
 	2|EINVAL unicast|raw peer-set ifname=str:o0 id=u32:1 endpoint-addr=hex:00000000000000000000ffff7f000001 endpoint-port=u16:5
 	2|EINVAL |raw peer-set ifname=str:o0 id=u32:1 flags=u32:2
+	2|ENOTCONN only the socket|raw agent-report ifname=str:o0 handshake=handshake:peer-id=u32:1
+	2|ERANGE |raw agent-report ifname=str:o0 handshake=handshake:peer-id=u32:0
 	# Prefixes
 	1|prefix length|omertactl peer set o0 peer 1 allowed-ips 10.0.0.0/33
 	1|prefix length|omertactl peer set o0 peer 1 allowed-ips fd00::/129

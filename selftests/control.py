@@ -11,6 +11,7 @@ usage: control.py DEV
     send ADDR PORT DATA [LOCAL]
                             DATA in hexadecimal, or NxBEGIN for a datagram that is N
                             bytes long and has BEGIN behind the magic; prints as bind
+    report ATTRIBUTE...     as the key agent does, with attributes as in nl.py
     recv N                  prints the next N datagrams, a line each:
                             ADDR PORT LOCAL INTERFACE PEER DATA; long ones as above
     drain [PORT]            prints how many are there, or how many from that port
@@ -106,6 +107,8 @@ class Control(nl.Omerta):
             return "ok"
         if verb == "send":
             return self.send(*args)
+        if verb == "report":
+            return self.ask("agent-report", *args)
         if verb == "recv":
             return "\n".join(self.show() for _ in range(int(args[0])))
         if verb == "rcvbuf":

@@ -109,6 +109,55 @@ test_round_trip() {
 	no_drops b
 }
 
+# shows NS TEXT: omertactl show prints this
+shows() {
+	on "$1" omertactl show omr0 | grep -qF "$2"
+}
+
+# What the bound socket reports is shown as long as it is bound, and nobody else may report.
+test_report() {
+	local peer=handshake=handshake:peer-id=u32:2
+
+	make_both
+	control a
+	is ok tell a bind
+	refused shows a 'no new key'
+	is ok tell a report "$peer,tries=u32:3,failure=u32:6" "${peer%2}99" \
+		agent-stats=counters:begun=u64:7,done=u64:4
+	shows a 'no new key: 3 tries since, it wants keys that PostQuantum rules out here'
+	on a omertactl stats omr0 | grep -qx '    handshakes-begun: 7'
+	on a omertactl -j stats omr0 | grep -qF '"agent-stats":{"begun":7,"done":4,'
+	on a omertactl -j show omr0 | grep -qF '"handshake":{"tries":3,"failure":"mode"}'
+	# The second of two is wrong.
+	is 'EINVAL a handshake needs peer-id' tell a report "$peer,tries=u32:5" \
+		handshake=handshake:tries=u32:4
+	[[ $(tell a report "$peer,failure=u32:11") == 'ERANGE '* ]]
+	[[ $(tell a report "$peer,kind=u32:4") == 'EINVAL '* ]]
+	[[ $(on a ./nl.py agent-report ifname=str:omr0 "$peer") == *'only the socket that is bound'* ]]
+	shows a 'no new key: 3 tries since'
+	is ok tell a report "$peer,kind=u32:3"
+	refused shows a 'no new key'
+	on a omertactl -j show omr0 | grep -qF '"handshake":{"tries":0,"kind":"x25519+psk+ml-kem-768"}'
+	on a omertactl -j show omr0 | grep -qE '"agent-pid":[1-9]'
+	on a omertactl -j show omr0 | grep -qE '"agent-age":[0-9]'
+	on a omertactl peer set omr0 peer 2 public-key "$(omertactl genkey | omertactl pubkey)"
+	is ok tell a report "$peer,failure=u32:0"
+	shows a 'no new key: no answer'
+	# Another identity has had no handshake yet.
+	on a omertactl peer set omr0 peer 2 public-key "$(omertactl genkey | omertactl pubkey)"
+	refused shows a 'no new key'
+	is ok tell a report "$peer,failure=u32:0"
+	hang_up a
+	refused shows a 'no new key'
+	on a omertactl -j show omr0 | grep -qF '"agent-' && return 1
+	rm "$DIR"/a.{in,out}
+	control a
+	is ok tell a bind
+	refused shows a 'no new key'
+	on a omertactl -j show omr0 | grep -qF '"agent-stats"' && return 1
+	return 0
+}
+
 # A datagram to one of several addresses is answered from that address.
 test_local_address() {
 	both_bound
@@ -540,7 +589,8 @@ test_monitor() {
 }
 
 TESTS=(
-	test_round_trip test_checksums test_local_address test_nobody test_moved_away test_refusals
+	test_round_trip test_report test_checksums test_local_address test_nobody test_moved_away
+	test_refusals
 	test_source_limit test_flood test_admission test_cookies test_cookies_v6 test_peers_limit
 	test_identity test_shares test_share test_slow_reader test_moves test_silence test_monitor
 )

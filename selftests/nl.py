@@ -28,20 +28,23 @@ import sys
 COMMANDS = ("device-new device-del device-set device-get peer-new peer-set peer-del peer-get "
             "allowed-ip-get key-new key-activate key-retire key-del key-get key-needed "
             "key-confirmed key-soft key-hard key-dead peer-endpoint peer-silent peer-alive "
-            "device-gone control-bind control-unbind control-send control").split()
+            "device-gone control-bind control-unbind control-send control agent-report").split()
 DUMPS = ("allowed-ip-get", "key-get")
 ATTRS = {
     "device": "ifindex ifname listen-port fwmark chunk-size policy percpu-threshold cpus batch df "
               "peers stats max-mtu engine control-rate control-source-rate control-bound epoch "
-              "control-share used-secrets used-secrets-max",
+              "control-share used-secrets used-secrets-max agent-pid agent-age agent-stats",
     "peer": "ifindex ifname id name public-key endpoint-addr endpoint-port endpoint-scope "
-            "keepalive flags allowed-ips stats rx-age path-mtu silent",
+            "keepalive flags allowed-ips stats rx-age path-mtu silent handshake",
     "key": "ifindex ifname peer-id local-id remote-id rx-secret tx-secret activation seal-time "
            "open-time soft-time soft-records soft-bytes hard-records hard-bytes state limit age "
            "confirmed rx-records rx-bytes tx-records tx-bytes auth-failures replays epoch handshake",
     "prefix": "addr prefix-len flags",
     "control": "ifindex ifname endpoint-addr endpoint-port endpoint-scope local-addr "
                "outer-ifindex peer-id data public-key all-types local-id",
+    "report": "ifindex ifname agent-stats handshake",
+    "handshake": "peer-id tries kind failure",
+    "counters": "begun done",
 }
 LIMITS = "time records bytes auth-failures vm-fork suspend identity".split()
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
@@ -65,8 +68,8 @@ def encode(names, text):
     number = int(name) if name.isdigit() else names.index(name) + 1
     if kind in FORMATS:
         return attr(number, struct.pack("=" + FORMATS[kind], int(value)))
-    if kind == "nest":
-        inner = ATTRS["prefix"].split()
+    if kind in ("nest", "handshake", "counters"):
+        inner = ATTRS["prefix" if kind == "nest" else kind].split()
         return attr(number | NLA_F_NESTED,
                     b"".join(encode(inner, v) for v in value.split(",")))
     if kind == "long":
@@ -139,7 +142,8 @@ class Omerta:
     def names(command):
         """Attributes of the object that a command is about."""
         first = command.split("-")[0]
-        return ATTRS[{"allowed": "peer"}.get(first, first if first in ATTRS else "device")].split()
+        return ATTRS[{"allowed": "peer", "agent": "report"}.get(
+            first, first if first in ATTRS else "device")].split()
 
     def encode(self, name, *args):
         names = self.names(name)

@@ -11,6 +11,8 @@
 #include "datapath/control.h"
 
 #include <linux/netlink.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -617,6 +619,18 @@ static int add_admission(struct omerta_tunnel *tun)
 	return 0;
 }
 
+/* What was reported on behalf of an earlier binding is void. */
+static void renew_reader(struct omerta_control *control)
+{
+	put_pid(control->pid);
+	control->pid = get_task_pid(current, PIDTYPE_TGID);
+	control->bound_at = ktime_get_boottime_ns();
+	control->has_stats = false;
+	memset(control->agent_stats, 0, sizeof(control->agent_stats));
+	if (!++control->binding)
+		control->binding++;
+}
+
 /**
  * omerta_control_bind() - deliver the control datagrams of a device to a socket
  * @tun: the device
@@ -657,6 +671,8 @@ int omerta_control_bind(struct omerta_tunnel *tun, struct sock *sk, u32 portid,
 	}
 	if (err)
 		kfree(b);
+	else
+		renew_reader(&tun->control);
 	return err;
 }
 
@@ -795,13 +811,14 @@ void omerta_control_stop(struct omerta_tunnel *tun)
 }
 
 /**
- * omerta_control_free() - free the admission of a device
+ * omerta_control_free() - free what a device has for its reader
  * @tun: the device, without references
  */
 void omerta_control_free(struct omerta_tunnel *tun)
 {
 	struct omerta_admission *adm = tun->control.admission;
 
+	put_pid(tun->control.pid);
 	if (!adm)
 		return;
 	omerta_sent_free(&adm->ids);

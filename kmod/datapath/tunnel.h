@@ -49,6 +49,11 @@ struct omerta_bunch {
  * @admission: admits handshake messages, NULL until a socket gave a public key; lock:
  *	       the device's, constant once it is set
  * @identity: the latest public key that a socket gave, zeros for none; lock: the device's
+ * @binding: number of the latest binding, 0 before the first; lock: the device's
+ * @bound_at: its boot time in ns; lock: the device's
+ * @pid: the process that made it, with a reference; lock: the device's
+ * @has_stats: that process has reported @agent_stats; lock: the device's
+ * @agent_stats: its counters, by attribute less 1; lock: the device's
  * @rate: strangers' datagrams per second; lock: the device's, read without
  * @source_rate: datagrams of one source per second; lock: the device's, read without
  * @share: sixteenths of the reader's buffer that strangers may fill; lock: the device's,
@@ -60,6 +65,11 @@ struct omerta_control {
 	struct omerta_binding __rcu *bound;
 	struct omerta_admission *admission;
 	u8 identity[OMERTA_KEY_LEN];
+	u32 binding;
+	u64 bound_at;
+	struct pid *pid;
+	bool has_stats;
+	u64 agent_stats[OMERTA_A_AGENT_STATS_MAX];
 	u32 rate;
 	u32 source_rate;
 	u32 share;

@@ -316,9 +316,7 @@ static int fill_settings(struct sk_buff *msg, const struct omerta_tunnel *tun)
 	    nla_put_u32(msg, OMERTA_A_DEVICE_EPOCH,
 			atomic_read(&omerta_keys_epoch)))
 		return -EMSGSIZE;
-	if (omerta_control_bound(tun, NULL))
-		return nla_put_flag(msg, OMERTA_A_DEVICE_CONTROL_BOUND);
-	return 0;
+	return omerta_nl_put_agent(msg, tun);
 }
 
 /*

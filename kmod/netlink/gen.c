@@ -28,12 +28,36 @@ static const struct netlink_range_validation omerta_a_device_control_source_rate
 };
 
 /* Common nested types */
+const struct nla_policy omerta_agent_stats_nl_policy[OMERTA_A_AGENT_STATS_RATE_LIMITED + 1] = {
+	[OMERTA_A_AGENT_STATS_BEGUN] = { .type = NLA_UINT, },
+	[OMERTA_A_AGENT_STATS_DONE] = { .type = NLA_UINT, },
+	[OMERTA_A_AGENT_STATS_FAILED_NO_ANSWER] = { .type = NLA_UINT, },
+	[OMERTA_A_AGENT_STATS_FAILED_NO_ENDPOINT] = { .type = NLA_UINT, },
+	[OMERTA_A_AGENT_STATS_FAILED_NAME_UNKNOWN] = { .type = NLA_UINT, },
+	[OMERTA_A_AGENT_STATS_FAILED_NOT_SENT] = { .type = NLA_UINT, },
+	[OMERTA_A_AGENT_STATS_FAILED_NOT_OPENED] = { .type = NLA_UINT, },
+	[OMERTA_A_AGENT_STATS_FAILED_NOT_USED] = { .type = NLA_UINT, },
+	[OMERTA_A_AGENT_STATS_FAILED_MODE] = { .type = NLA_UINT, },
+	[OMERTA_A_AGENT_STATS_FAILED_OLD_TIME] = { .type = NLA_UINT, },
+	[OMERTA_A_AGENT_STATS_FAILED_LAST_TIME] = { .type = NLA_UINT, },
+	[OMERTA_A_AGENT_STATS_FAILED_LIMIT] = { .type = NLA_UINT, },
+	[OMERTA_A_AGENT_STATS_FAILED_SYSTEM] = { .type = NLA_UINT, },
+	[OMERTA_A_AGENT_STATS_RATE_LIMITED] = { .type = NLA_UINT, },
+};
+
 const struct nla_policy omerta_allowed_ip_nl_policy[OMERTA_A_ALLOWED_IP_PEER_ID + 1] = {
 	[OMERTA_A_ALLOWED_IP_ADDR] = NLA_POLICY_MIN_LEN(4),
 	[OMERTA_A_ALLOWED_IP_PREFIX_LEN] = NLA_POLICY_MAX(NLA_U8, 128),
 	[OMERTA_A_ALLOWED_IP_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1),
 	[OMERTA_A_ALLOWED_IP_IFINDEX] = { .type = NLA_U32, },
 	[OMERTA_A_ALLOWED_IP_PEER_ID] = { .type = NLA_U32, },
+};
+
+const struct nla_policy omerta_handshake_nl_policy[OMERTA_A_HANDSHAKE_FAILURE + 1] = {
+	[OMERTA_A_HANDSHAKE_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
+	[OMERTA_A_HANDSHAKE_TRIES] = { .type = NLA_U32, },
+	[OMERTA_A_HANDSHAKE_KIND] = NLA_POLICY_MASK(NLA_U32, 0x3),
+	[OMERTA_A_HANDSHAKE_FAILURE] = NLA_POLICY_MAX(NLA_U32, 10),
 };
 
 /* OMERTA_CMD_DEVICE_NEW - do */
@@ -217,6 +241,14 @@ static const struct nla_policy omerta_control_send_nl_policy[OMERTA_A_CONTROL_LO
 	[OMERTA_A_CONTROL_LOCAL_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 };
 
+/* OMERTA_CMD_AGENT_REPORT - do */
+static const struct nla_policy omerta_agent_report_nl_policy[OMERTA_A_REPORT_HANDSHAKE + 1] = {
+	[OMERTA_A_REPORT_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
+	[OMERTA_A_REPORT_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_REPORT_AGENT_STATS] = NLA_POLICY_NESTED(omerta_agent_stats_nl_policy),
+	[OMERTA_A_REPORT_HANDSHAKE] = NLA_POLICY_NESTED(omerta_handshake_nl_policy),
+};
+
 /* Ops table for omerta */
 static const struct genl_split_ops omerta_nl_ops[] = {
 	{
@@ -370,6 +402,15 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.post_doit	= omerta_nl_post_doit,
 		.policy		= omerta_control_send_nl_policy,
 		.maxattr	= OMERTA_A_CONTROL_LOCAL_ID,
+		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= OMERTA_CMD_AGENT_REPORT,
+		.pre_doit	= omerta_nl_pre_doit,
+		.doit		= omerta_nl_agent_report_doit,
+		.post_doit	= omerta_nl_post_doit,
+		.policy		= omerta_agent_report_nl_policy,
+		.maxattr	= OMERTA_A_REPORT_HANDSHAKE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 };

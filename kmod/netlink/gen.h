@@ -13,7 +13,9 @@
 #include <uapi/linux/omerta.h>
 
 /* Common nested types */
+extern const struct nla_policy omerta_agent_stats_nl_policy[OMERTA_A_AGENT_STATS_RATE_LIMITED + 1];
 extern const struct nla_policy omerta_allowed_ip_nl_policy[OMERTA_A_ALLOWED_IP_PEER_ID + 1];
+extern const struct nla_policy omerta_handshake_nl_policy[OMERTA_A_HANDSHAKE_FAILURE + 1];
 
 int omerta_nl_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
 		       struct genl_info *info);
@@ -47,6 +49,7 @@ int omerta_nl_key_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int omerta_nl_control_bind_doit(struct sk_buff *skb, struct genl_info *info);
 int omerta_nl_control_unbind_doit(struct sk_buff *skb, struct genl_info *info);
 int omerta_nl_control_send_doit(struct sk_buff *skb, struct genl_info *info);
+int omerta_nl_agent_report_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	OMERTA_NLGRP_EVENTS,

@@ -20,6 +20,8 @@ static_assert((int)OMERTA_A_DEVICE_IFNAME == (int)OMERTA_A_PEER_IFNAME);
 static_assert((int)OMERTA_A_DEVICE_IFNAME == (int)OMERTA_A_KEY_IFNAME);
 static_assert((int)OMERTA_A_DEVICE_IFINDEX == (int)OMERTA_A_CONTROL_IFINDEX);
 static_assert((int)OMERTA_A_DEVICE_IFNAME == (int)OMERTA_A_CONTROL_IFNAME);
+static_assert((int)OMERTA_A_DEVICE_IFINDEX == (int)OMERTA_A_REPORT_IFINDEX);
+static_assert((int)OMERTA_A_DEVICE_IFNAME == (int)OMERTA_A_REPORT_IFNAME);
 
 /**
  * omerta_nl_tunnel_find() - find the device of a request

@@ -204,8 +204,10 @@ static void apply_public_key(struct omerta_peer *peer, const struct nlattr *key)
 		     memcmp(peer->public_key, nla_data(key), sizeof(peer->public_key));
 
 	nla_memcpy(peer->public_key, key, sizeof(peer->public_key));
-	if (other)
-		omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_IDENTITY, OMERTA_KEYS_ALL);
+	if (!other)
+		return;
+	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_IDENTITY, OMERTA_KEYS_ALL);
+	peer->handshake.binding = 0;
 }
 
 /* Apply the changes of a request. Cannot fail. */
@@ -345,7 +347,8 @@ static int fill_peer(struct sk_buff *msg, struct omerta_peer *peer)
 		    peer->public_key))
 		return -EMSGSIZE;
 	if (fill_endpoint(msg, peer) || fill_stats(msg, peer) ||
-	    put_rx_age(msg, peer) || put_path_mtu(msg, peer))
+	    put_rx_age(msg, peer) || put_path_mtu(msg, peer) ||
+	    omerta_nl_put_handshake(msg, peer))
 		return -EMSGSIZE;
 	if (READ_ONCE(peer->silent_since))
 		return nla_put_flag(msg, OMERTA_A_PEER_SILENT);

@@ -30,5 +30,7 @@ struct omerta_peer *omerta_nl_peer_find(const struct genl_info *info,
 int omerta_nl_endpoint_parse(const struct genl_info *info, int attr,
 			     struct omerta_endpoint *ep);
 void omerta_nl_flush(struct omerta_peer *peer);
+int omerta_nl_put_agent(struct sk_buff *msg, const struct omerta_tunnel *tun);
+int omerta_nl_put_handshake(struct sk_buff *msg, const struct omerta_peer *peer);
 
 #endif /* _OMERTA_NETLINK_REQUEST_H */

@@ -44,6 +44,24 @@ struct omerta_peer_ops {
 };
 
 /**
+ * struct omerta_handshake - what user space reports of handshakes with a peer
+ * @binding: number of the device's binding that it is true for, 0 for none
+ * @tries: tries of this end since the latest key
+ * @has_kind: @kind is known
+ * @kind: &enum omerta_key_kind of the latest key
+ * @has_failure: the latest handshake failed
+ * @failure: &enum omerta_failure
+ */
+struct omerta_handshake {
+	u32 binding;
+	u32 tries;
+	bool has_kind;
+	u8 kind;
+	bool has_failure;
+	u8 failure;
+};
+
+/**
  * struct omerta_peers - the peers of a device
  * @dev: the device; constant
  * @tun: its private part, for the layers above; constant
@@ -85,6 +103,7 @@ struct omerta_peers {
  * @ring: its keys
  * @name: lock: the device's
  * @public_key: opaque; lock: the device's
+ * @handshake: lock: the device's
  * @allowed: its allowed IPs; lock: the device's
  * @removed: member of omerta_peers.removed; lock: the device's
  * @removed_at: grace period after which the removal can be finished; lock: the device's
@@ -141,6 +160,7 @@ struct omerta_peer {
 	struct omerta_keyring ring;
 	char name[OMERTA_PEER_NAME_LEN + 1];
 	u8 public_key[OMERTA_KEY_LEN];
+	struct omerta_handshake handshake;
 	struct omerta_allowedips_owner allowed;
 	struct list_head removed;
 	unsigned long removed_at;

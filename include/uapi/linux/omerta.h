@@ -90,6 +90,53 @@ enum omerta_key_limit {
 };
 
 /**
+ * enum omerta_failure - Why a handshake made no key, as far as the key agent
+ *   can tell.
+ * @OMERTA_FAILURE_NO_ANSWER: Nothing answers. Either end may have another
+ *   public key, port or firewall, or PostQuantum may differ.
+ * @OMERTA_FAILURE_NO_ENDPOINT: The peer has no endpoint.
+ * @OMERTA_FAILURE_NAME_UNKNOWN: The name of its endpoint has no address, or no
+ *   name server answers.
+ * @OMERTA_FAILURE_NOT_SENT: No initiation was sent, as there is no route or
+ *   the device is down.
+ * @OMERTA_FAILURE_NOT_OPENED: Responses do not open. The preshared keys may
+ *   differ.
+ * @OMERTA_FAILURE_NOT_USED: The peer begins again and uses none of the keys.
+ *   The preshared keys may differ.
+ * @OMERTA_FAILURE_MODE: The peer begins in a mode that is ruled out here.
+ * @OMERTA_FAILURE_OLD_TIME: The time in the peer's initiation is not newer
+ *   than its latest.
+ * @OMERTA_FAILURE_LAST_TIME: The last possible time has been sent, so that no
+ *   later one exists.
+ * @OMERTA_FAILURE_LIMIT: The kernel refused the key because of a limit.
+ * @OMERTA_FAILURE_SYSTEM: The agent could not store times, or make the key.
+ */
+enum omerta_failure {
+	OMERTA_FAILURE_NO_ANSWER,
+	OMERTA_FAILURE_NO_ENDPOINT,
+	OMERTA_FAILURE_NAME_UNKNOWN,
+	OMERTA_FAILURE_NOT_SENT,
+	OMERTA_FAILURE_NOT_OPENED,
+	OMERTA_FAILURE_NOT_USED,
+	OMERTA_FAILURE_MODE,
+	OMERTA_FAILURE_OLD_TIME,
+	OMERTA_FAILURE_LAST_TIME,
+	OMERTA_FAILURE_LIMIT,
+	OMERTA_FAILURE_SYSTEM,
+};
+
+/**
+ * enum omerta_key_kind - Secrets that went into keys in addition to those of
+ *   X25519.
+ * @OMERTA_KEY_KIND_PSK: A preshared key.
+ * @OMERTA_KEY_KIND_ML_KEM: A key encapsulation by ML-KEM-768.
+ */
+enum omerta_key_kind {
+	OMERTA_KEY_KIND_PSK = 1,
+	OMERTA_KEY_KIND_ML_KEM = 2,
+};
+
+/**
  * enum omerta_peer_flags
  * @OMERTA_PEER_FLAGS_REPLACE_ALLOWED_IPS: Drop the peer's prefixes before
  *   adding those of the request.
@@ -129,6 +176,9 @@ enum {
 	OMERTA_A_DEVICE_CONTROL_SHARE,
 	OMERTA_A_DEVICE_USED_SECRETS,
 	OMERTA_A_DEVICE_USED_SECRETS_MAX,
+	OMERTA_A_DEVICE_AGENT_PID,
+	OMERTA_A_DEVICE_AGENT_AGE,
+	OMERTA_A_DEVICE_AGENT_STATS,
 
 	__OMERTA_A_DEVICE_MAX,
 	OMERTA_A_DEVICE_MAX = (__OMERTA_A_DEVICE_MAX - 1)
@@ -175,6 +225,36 @@ enum {
 };
 
 enum {
+	OMERTA_A_AGENT_STATS_BEGUN = 1,
+	OMERTA_A_AGENT_STATS_DONE,
+	OMERTA_A_AGENT_STATS_FAILED_NO_ANSWER,
+	OMERTA_A_AGENT_STATS_FAILED_NO_ENDPOINT,
+	OMERTA_A_AGENT_STATS_FAILED_NAME_UNKNOWN,
+	OMERTA_A_AGENT_STATS_FAILED_NOT_SENT,
+	OMERTA_A_AGENT_STATS_FAILED_NOT_OPENED,
+	OMERTA_A_AGENT_STATS_FAILED_NOT_USED,
+	OMERTA_A_AGENT_STATS_FAILED_MODE,
+	OMERTA_A_AGENT_STATS_FAILED_OLD_TIME,
+	OMERTA_A_AGENT_STATS_FAILED_LAST_TIME,
+	OMERTA_A_AGENT_STATS_FAILED_LIMIT,
+	OMERTA_A_AGENT_STATS_FAILED_SYSTEM,
+	OMERTA_A_AGENT_STATS_RATE_LIMITED,
+
+	__OMERTA_A_AGENT_STATS_MAX,
+	OMERTA_A_AGENT_STATS_MAX = (__OMERTA_A_AGENT_STATS_MAX - 1)
+};
+
+enum {
+	OMERTA_A_HANDSHAKE_PEER_ID = 1,
+	OMERTA_A_HANDSHAKE_TRIES,
+	OMERTA_A_HANDSHAKE_KIND,
+	OMERTA_A_HANDSHAKE_FAILURE,
+
+	__OMERTA_A_HANDSHAKE_MAX,
+	OMERTA_A_HANDSHAKE_MAX = (__OMERTA_A_HANDSHAKE_MAX - 1)
+};
+
+enum {
 	OMERTA_A_ALLOWED_IP_ADDR = 1,
 	OMERTA_A_ALLOWED_IP_PREFIX_LEN,
 	OMERTA_A_ALLOWED_IP_FLAGS,
@@ -201,6 +281,7 @@ enum {
 	OMERTA_A_PEER_RX_AGE,
 	OMERTA_A_PEER_PATH_MTU,
 	OMERTA_A_PEER_SILENT,
+	OMERTA_A_PEER_HANDSHAKE,
 
 	__OMERTA_A_PEER_MAX,
 	OMERTA_A_PEER_MAX = (__OMERTA_A_PEER_MAX - 1)
@@ -272,6 +353,16 @@ enum {
 };
 
 enum {
+	OMERTA_A_REPORT_IFINDEX = 1,
+	OMERTA_A_REPORT_IFNAME,
+	OMERTA_A_REPORT_AGENT_STATS,
+	OMERTA_A_REPORT_HANDSHAKE,
+
+	__OMERTA_A_REPORT_MAX,
+	OMERTA_A_REPORT_MAX = (__OMERTA_A_REPORT_MAX - 1)
+};
+
+enum {
 	OMERTA_CMD_DEVICE_NEW = 1,
 	OMERTA_CMD_DEVICE_DEL,
 	OMERTA_CMD_DEVICE_SET,
@@ -299,6 +390,7 @@ enum {
 	OMERTA_CMD_CONTROL_UNBIND,
 	OMERTA_CMD_CONTROL_SEND,
 	OMERTA_CMD_CONTROL_NTF,
+	OMERTA_CMD_AGENT_REPORT,
 
 	__OMERTA_CMD_MAX,
 	OMERTA_CMD_MAX = (__OMERTA_CMD_MAX - 1)

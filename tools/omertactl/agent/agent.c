@@ -28,6 +28,7 @@ void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,
 	memset(agent->latest, 0, sizeof(agent->latest));
 	memset(agent->ahead, 0, sizeof(agent->ahead));
 	memset(agent->trouble, 0, sizeof(agent->trouble));
+	memset(agent->count, 0, sizeof(agent->count));
 	agent->takens = 0;
 }
 
@@ -86,6 +87,57 @@ static uint64_t due(const struct om_agent_peer *peer)
 	if (peer->wanted)
 		return peer->hold_until;
 	return peer->better_at ? peer->better_at : UINT64_MAX;
+}
+
+/*
+ * Outcomes
+ */
+
+_Static_assert(OMERTA_A_AGENT_STATS_FAILED_SYSTEM - OMERTA_A_AGENT_STATS_FAILED_NO_ANSWER ==
+	       OMERTA_FAILURE_SYSTEM, "a counter of each failure");
+
+static void set_failure(struct om_agent *agent, struct om_agent_peer *peer, int why)
+{
+	if (peer->failure == why)
+		return;
+	peer->failure = why;
+	agent->ops->changed(agent->ctx, peer);
+}
+
+static void fail(struct om_agent *agent, struct om_agent_peer *peer, enum omerta_failure why)
+{
+	agent->count[OMERTA_A_AGENT_STATS_FAILED_NO_ANSWER + why]++;
+	set_failure(agent, peer, (int)why);
+}
+
+/* The same for a failure that can be caused by forgery or replay, or does not matter now */
+static void fail_in_vain(struct om_agent *agent, struct om_agent_peer *peer,
+			 enum omerta_failure why, uint64_t now)
+{
+	if (now >= peer->works_until)
+		fail(agent, peer, why);
+	else
+		agent->count[OMERTA_A_AGENT_STATS_FAILED_NO_ANSWER + why]++;
+}
+
+/* The latest initiation was sent, and no key followed. */
+static void fail_unanswered(struct om_agent *agent, struct om_agent_peer *peer)
+{
+	if (peer->sent)
+		fail(agent, peer, peer->last ? OMERTA_FAILURE_LAST_TIME :
+				  peer->unopened_now ? OMERTA_FAILURE_NOT_OPENED :
+				  OMERTA_FAILURE_NO_ANSWER);
+}
+
+/* A key that was made with the peer is in use. */
+static void succeed(struct om_agent *agent, struct om_agent_peer *peer, enum om_hs_mode mode)
+{
+	agent->count[OMERTA_A_AGENT_STATS_DONE]++;
+	peer->since = 0;
+	peer->failure = -1;
+	peer->kind = (om_key_is_zero(peer->hs.psk) ? 0 : OMERTA_KEY_KIND_PSK) |
+		     (mode == OM_HS_MLKEM ? OMERTA_KEY_KIND_ML_KEM : 0);
+	agent->ops->changed(agent->ctx, peer);
 }
 
 /*
@@ -257,14 +309,23 @@ static void watch_cookies(struct om_agent *agent, struct om_agent_peer *peer)
 static void send_initiation(struct om_agent *agent, struct om_agent_peer *peer,
 			    enum om_hs_mode mode, uint64_t now)
 {
+	enum omerta_failure unreached = OMERTA_FAILURE_NO_ENDPOINT, why = OMERTA_FAILURE_SYSTEM;
 	uint8_t msg[OM_HS_LEN_MAX];
 	size_t len;
 
 	drop_sent(agent, peer);
-	if (!agent->ops->reach(agent->ctx, peer->id) ||
-	    !next_time(agent, peer, peer->sent_time) ||
-	    !agent->ops->epoch(agent->ctx, &peer->sent_epoch))
+	if (!agent->ops->reach(agent->ctx, peer->id, &unreached)) {
+		if (peer->tries)
+			fail(agent, peer, unreached);
 		return;
+	}
+	if (!next_time(agent, peer, peer->sent_time) ||
+	    !agent->ops->epoch(agent->ctx, &peer->sent_epoch)) {
+		/* A try for ML-KEM is beside a key that works. */
+		if (peer->tries)
+			fail(agent, peer, why);
+		return;
+	}
 	peer->sent_id = new_id(agent, now);
 	om_agent_peers_hide_mac1(agent, peer);
 	len = om_hs_initiate(&peer->begun, mode, &agent->host, &peer->hs, peer->sent_time,
@@ -274,10 +335,13 @@ static void send_initiation(struct om_agent *agent, struct om_agent_peer *peer,
 	peer->sent = len && agent->ops->send_peer(agent->ctx, peer->id, peer->sent_id,
 						  msg, len);
 	peer->counts_until = now + OM_AGENT_CROSS_MS;
-	if (peer->sent)
+	if (peer->sent) {
 		om_agent_peers_sent(agent, peer, true);
-	else
-		drop_sent(agent, peer);
+		return;
+	}
+	drop_sent(agent, peer);
+	if (peer->tries)
+		fail(agent, peer, len ? OMERTA_FAILURE_NOT_SENT : OMERTA_FAILURE_SYSTEM);
 }
 
 static void begin(struct om_agent *agent, struct om_agent_peer *peer,
@@ -287,6 +351,8 @@ static void begin(struct om_agent *agent, struct om_agent_peer *peer,
 			 randombytes_uniform(OM_AGENT_JITTER_MS);
 	peer->cookie_again = false;
 	peer->time_again = false;
+	peer->unopened_now = false;
+	agent->count[OMERTA_A_AGENT_STATS_BEGUN]++;
 	send_initiation(agent, peer, mode, now);
 }
 
@@ -326,9 +392,13 @@ static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
 {
 	if (peer->unopened && peer->vain >= OM_AGENT_FAILED)
 		tell_trouble(agent, peer, OM_AGENT_UNOPENED, peer->begun.mode, now);
+	if (peer->tries)
+		fail_unanswered(agent, peer);
 	peer->better_at = 0;
 	peer->tries++;
 	peer->vain++;
+	peer->since++;
+	agent->ops->changed(agent->ctx, peer);
 	if (om_agent_unanswered(peer))
 		agent->ops->unanswered(agent->ctx, peer);
 	begin(agent, peer, next_mode(peer), now);
@@ -389,13 +459,17 @@ static void want_anew(struct om_agent *agent, struct om_agent_peer *peer, uint64
 	stop_trying(agent, peer);
 	memset(peer->offered, 0, sizeof(peer->offered));
 	forget_trouble(peer, now);
+	peer->since = 0;
+	peer->kind = -1;
+	peer->failure = -1;
+	agent->ops->changed(agent->ctx, peer);
 	peer->works_until = 0;
 	peer->hold_until = now;
 	want(peer, now);
 	peer->eager = true;
 }
 
-static bool install(struct om_agent *agent, const struct om_agent_peer *peer,
+static bool install(struct om_agent *agent, struct om_agent_peer *peer,
 		    uint32_t local_id, bool initiator, int64_t epoch,
 		    struct om_hs_keys *keys)
 {
@@ -409,10 +483,13 @@ static bool install(struct om_agent *agent, const struct om_agent_peer *peer,
 			  OM_AGENT_LATE_S,
 		.keys = *keys,
 	};
-	bool ok = agent->ops->install(agent->ctx, &key);
+	enum omerta_failure why = OMERTA_FAILURE_SYSTEM;
+	bool ok = agent->ops->install(agent->ctx, &key, &why);
 
 	sodium_memzero(&key, sizeof(key));
 	sodium_memzero(keys, sizeof(*keys));
+	if (!ok)
+		fail(agent, peer, why);
 	return ok;
 }
 
@@ -428,6 +505,7 @@ static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
 	if (!om_hs_read_response(&peer->begun, &peer->hs, msg, len, &keys)) {
 		agent->trouble[OM_AGENT_UNOPENED]++;
 		peer->unopened = true;
+		peer->unopened_now = true;
 		/* This was the answer. An initiation of the other end is accepted from now on. */
 		peer->counts_until = now;
 		return;
@@ -441,6 +519,7 @@ static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
 		return;
 	stop_trying(agent, peer);
 	forget_trouble(peer, now);
+	succeed(agent, peer, mode);
 	see_mode(agent, peer, mode);
 	plan_better(peer, mode, now, OM_AGENT_HOLD_MS);
 }
@@ -543,12 +622,17 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 	int64_t epoch;
 	size_t len;
 
-	if (!agent->ops->epoch(agent->ctx, &epoch))
+	agent->count[OMERTA_A_AGENT_STATS_BEGUN]++;
+	if (!agent->ops->epoch(agent->ctx, &epoch)) {
+		fail(agent, peer, OMERTA_FAILURE_SYSTEM);
 		return;
+	}
 	om_agent_peers_hide_mac1(agent, peer);
 	len = om_hs_respond(h, &peer->hs, offer, id, now, msg, &keys);
-	if (!len)
+	if (!len) {
+		fail(agent, peer, OMERTA_FAILURE_SYSTEM);
 		return;
+	}
 	watch_cookies(agent, peer);
 	/* Install it before the answer: then the other end may use it. */
 	if (!install(agent, peer, id, false, epoch, &keys))
@@ -557,6 +641,7 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 	peer->hold_until = now + OM_AGENT_HOLD_MS;
 	forget_offer(agent, peer);
 	if (++peer->unused > OM_AGENT_FAILED) {
+		fail_in_vain(agent, peer, OMERTA_FAILURE_NOT_USED, now);
 		agent->trouble[OM_AGENT_UNUSED]++;
 		tell_trouble(agent, peer, OM_AGENT_UNUSED, mode, now);
 	}
@@ -572,6 +657,7 @@ static void refuse(struct om_agent *agent, struct om_agent_peer *peer,
 		agent->ops->trouble(agent->ctx, peer->id, OM_AGENT_REFUSED, mode);
 	agent->trouble[OM_AGENT_REFUSED]++;
 	peer->refused_at = now;
+	fail_in_vain(agent, peer, OMERTA_FAILURE_MODE, now);
 }
 
 /* A replay, or a peer whose clock was ahead. Answer with the time that it must exceed. */
@@ -583,6 +669,7 @@ static void answer_old(struct om_agent *agent, struct om_agent_peer *peer,
 	size_t len;
 
 	agent->trouble[OM_AGENT_OLD]++;
+	fail_in_vain(agent, peer, OMERTA_FAILURE_OLD_TIME, now);
 	tell_trouble(agent, peer, OM_AGENT_OLD, h->mode, now);
 	if (now < peer->time_from || !may_use(peer, h->mode))
 		return;
@@ -617,8 +704,10 @@ static bool take_initiation(struct om_agent *agent, uint64_t now, struct om_agen
 	 * message is not stored. A replay of it may be accepted later, which is harmless as the
 	 * message was never accepted before.
 	 */
-	if (now < peer->take_from)
+	if (now < peer->take_from) {
+		agent->count[OMERTA_A_AGENT_STATS_RATE_LIMITED]++;
 		return false;
+	}
 	peer->take_from = now + OM_AGENT_GAP_MS;
 	memcpy(peer->latest, t->offer.time, OM_HS_TIME);
 	return true;
@@ -677,8 +766,10 @@ void om_agent_settle(struct om_agent *agent, uint64_t now)
 	bool ok = agent->takens && remember_taken(agent);
 
 	for (struct om_agent_taken *t = agent->taken; t != end; t++) {
-		peer = ok ? om_agent_find_public(agent, t->offer.public) : NULL;
-		if (peer && !may_use(peer, t->h.mode)) {
+		peer = om_agent_find_public(agent, t->offer.public);
+		if (peer && !ok)
+			fail(agent, peer, OMERTA_FAILURE_SYSTEM);
+		else if (peer && !may_use(peer, t->h.mode)) {
 			refuse(agent, peer, t->h.mode, now);
 		} else if (peer && !ours_counts(agent, peer, now)) {
 			answer(agent, peer, &t->h, &t->offer, now, &t->from);
@@ -787,8 +878,22 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 	for (int i = 0; i < OM_AGENT_OFFERED && local_id; i++)
 		if (peer->offered[i].local_id == local_id)
 			offer = &peer->offered[i];
-	if (event == OM_AGENT_KEY_CONFIRMED)
+	if (event == OM_AGENT_KEY_CONFIRMED) {
 		forget_trouble(peer, now);
+		set_failure(agent, peer, -1);
+	}
+	if (event == OM_AGENT_NOT_SENT) {
+		if (!peer->sent || peer->sent_id != local_id)
+			return;
+		drop_sent(agent, peer);
+		/* A try for ML-KEM ends. */
+		if (peer->tries)
+			fail(agent, peer, OMERTA_FAILURE_NOT_SENT);
+		else
+			peer->better_at = 0;
+		om_agent_peers_due(agent, peer, due(peer));
+		return;
+	}
 	if (event == OM_AGENT_ANEW || event == OM_AGENT_EARLY || event == OM_AGENT_NETWORK) {
 		if (event == OM_AGENT_ANEW)
 			want_anew(agent, peer, now);
@@ -810,6 +915,7 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 			drop_sent(agent, peer);
 			peer->better_at = 0;
 		}
+		succeed(agent, peer, offer->mode);
 		see_mode(agent, peer, offer->mode);
 		if (offer == &peer->offered[OM_AGENT_OFFERED - 1] && !peer->tries)
 			plan_better(peer, offer->mode, now, OM_AGENT_BETTER_MS +
@@ -824,6 +930,7 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 static void run_peer(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
 {
 	if (peer->tries && now >= peer->give_up_at) {
+		fail_unanswered(agent, peer);
 		stop_trying(agent, peer);
 		peer->vain = 0;
 	} else if (peer->tries && now >= peer->retry_at) {

@@ -113,14 +113,15 @@ enum om_agent_trouble {
 struct om_agent_peer;
 
 struct om_agent_ops {
-	/* Look up the endpoint of a peer; false if it is unknown. */
-	bool (*reach)(void *ctx, uint32_t peer_id);
+	/* Look up the endpoint of a peer; false if it is unknown, with the reason in *why. */
+	bool (*reach)(void *ctx, uint32_t peer_id, enum omerta_failure *why);
 	/* Send an initiation to the peer of the latest reach(); false if it is not sent. */
 	bool (*send_peer)(void *ctx, uint32_t peer_id, uint32_t local_id,
 			  const uint8_t *msg, size_t len);
 	void (*send_source)(void *ctx, const struct om_agent_source *to,
 			    const uint8_t *msg, size_t len);
-	bool (*install)(void *ctx, const struct om_agent_key *key);
+	/* Install a key; false if it is refused, with the reason in *why. */
+	bool (*install)(void *ctx, const struct om_agent_key *key, enum omerta_failure *why);
 	/* Delete an offered key, unless it is in use already and the confirmation was lost. */
 	void (*forget)(void *ctx, uint32_t peer_id, uint32_t local_id);
 	/*
@@ -149,6 +150,8 @@ struct om_agent_ops {
 	void (*times)(void *ctx, uint32_t peer_id, enum om_agent_time news);
 	/* Another try begins with a peer that does not answer. */
 	void (*unanswered)(void *ctx, struct om_agent_peer *peer);
+	/* The peer's @since, @kind or @failure have been set. */
+	void (*changed)(void *ctx, struct om_agent_peer *peer);
 };
 
 /* Number of offered keys that may be unconfirmed; older ones are deleted */
@@ -193,6 +196,7 @@ struct om_agent_peer {
 	unsigned int tries;		/* initiations since a key was wanted, or 0 */
 	unsigned int vain;		/* initiations since the last key */
 	bool unopened;			/* a response failed to open since then */
+	bool unopened_now;		/* ... since the latest one */
 	struct om_hs begun;		/* the handshake, while @sent */
 	bool sent;			/* the latest initiation may be answered */
 	bool cookie_again;		/* this try was restarted for a cookie */
@@ -211,7 +215,14 @@ struct om_agent_peer {
 	bool eager;			/* no traffic has asked for these tries yet */
 	uint64_t hold_until;
 
+	/* For others to see */
+	uint32_t since;			/* tries since the latest key */
+	int kind;			/* its enum omerta_key_kind, -1 for none */
+	int failure;			/* enum omerta_failure since then, -1 for none */
+
 	/* Owned by the caller */
+	bool to_report;			/* the kernel does not know of changes yet */
+	uint32_t told_failures;		/* bits of those that were logged since a key was made */
 	struct om_agent_known known[OM_AGENT_KEYS];	/* oldest first */
 	unsigned int knowns;
 	uint64_t asked_at;		/* time of the latest name lookup, or 0 */
@@ -258,6 +269,7 @@ struct om_agent {
 	uint8_t latest[OM_HS_TIME];	/* latest time that we sent, or may have sent */
 	uint8_t ahead[OM_HS_TIME];	/* our stored time; raised before a later one is sent */
 	uint64_t trouble[OM_AGENT_TROUBLES];	/* counters, over all peers */
+	uint64_t count[OMERTA_A_AGENT_STATS_MAX + 1];	/* by attribute */
 	struct om_agent_taken taken[OM_AGENT_MOMENT];
 	unsigned int takens;
 };
@@ -270,6 +282,7 @@ enum om_agent_event {
 	OM_AGENT_SILENT,
 	OM_AGENT_EARLY,		/* a key will be needed, as the peer has keepalives */
 	OM_AGENT_NETWORK,	/* the network, or the endpoint, has changed: try again at once */
+	OM_AGENT_NOT_SENT,	/* the kernel has not sent the latest initiation */
 	OM_AGENT_ANEW,		/* its keys have ended, as one end has another identity now */
 };
 

@@ -172,6 +172,8 @@ struct om_agent_peer *om_agent_add(struct om_agent *agent, uint32_t id,
 	struct om_agent_peer *peer = alloc_peer(agent);
 
 	peer->id = id;
+	peer->kind = -1;
+	peer->failure = -1;
 	memcpy(peer->hs.public, public, OM_NOISE_KEY);
 	om_hs_peer_init(&peer->hs);
 	peer->next = agent->first;

@@ -25,6 +25,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
+#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,8 +38,7 @@
  * Operations of the agent
  */
 
-/* Log an error. Strangers may cause many: the same one is logged once a minute. */
-static void note(struct om_daemon *d)
+void om_daemon_note(struct om_daemon *d)
 {
 	uint64_t now = om_daemon_now();
 
@@ -52,7 +52,7 @@ static void note(struct om_daemon *d)
 }
 
 static bool send_to(struct om_daemon *d, struct om_control *c, const uint8_t *msg,
-		    size_t len)
+		    size_t len, uint32_t *seq)
 {
 	int rc;
 
@@ -63,19 +63,24 @@ static bool send_to(struct om_daemon *d, struct om_control *c, const uint8_t *ms
 		c->has |= OM_BIT(OMERTA_A_CONTROL_ENDPOINT_SCOPE);
 	c->data.len = (uint16_t)len;
 	memcpy(c->data.b, msg, len);
-	rc = om_nl_control_send(d->control, c, &d->err);
+	rc = om_nl_control_send(d->control, c, seq, &d->err);
 	if (rc)
-		note(d);
+		om_daemon_note(d);
 	return !rc;
 }
 
-static bool reach(void *ctx, uint32_t peer_id)
+static bool reach(void *ctx, uint32_t peer_id, enum omerta_failure *why)
 {
 	struct om_daemon *d = ctx;
-	struct om_peer peer;
+	const struct om_peer_conf *c;
+	struct om_peer peer = { 0 };
 
-	if (!om_endpoints_reach(d, peer_id, &peer))
+	if (!om_endpoints_reach(d, peer_id, &peer)) {
+		c = om_peers_conf(d, om_agent_find(d->agent, peer_id)->hs.public);
+		*why = !peer.has ? OMERTA_FAILURE_SYSTEM :
+		       c && c->endpoint ? OMERTA_FAILURE_NAME_UNKNOWN : OMERTA_FAILURE_NO_ENDPOINT;
 		return false;
+	}
 	d->reached.id = peer_id;
 	d->reached.addr = peer.endpoint_addr;
 	d->reached.port = peer.endpoint_port;
@@ -95,10 +100,16 @@ static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
 		.endpoint_port = d->reached.port,
 		.endpoint_scope = d->reached.scope,
 	};
+	uint32_t seq;
 
-	if (d->reached.id != peer_id)
+	if (d->reached.id != peer_id || !send_to(d, &c, msg, len, &seq))
 		return false;
-	return send_to(d, &c, msg, len);
+	d->sent[d->next_sent].seq = seq;
+	d->sent[d->next_sent].id = peer_id;
+	d->sent[d->next_sent].local_id = local_id;
+	d->next_sent = (d->next_sent + 1) % OM_DAEMON_SENT;
+	om_peers_log(d, LOG_INFO, peer_id, "an initiation is sent");
+	return true;
 }
 
 static void send_source(void *ctx, const struct om_agent_source *to,
@@ -112,18 +123,25 @@ static void send_source(void *ctx, const struct om_agent_source *to,
 		.local_addr.len = to->len,
 	};
 
+	uint32_t seq;
+
 	memcpy(c.endpoint_addr.b, to->addr, to->len);
 	memcpy(c.local_addr.b, to->local, to->len);
-	send_to(ctx, &c, msg, len);
+	send_to(ctx, &c, msg, len, &seq);
 }
 
-static bool install(void *ctx, const struct om_agent_key *key)
+static bool install(void *ctx, const struct om_agent_key *key, enum omerta_failure *why)
 {
 	struct om_daemon *d = ctx;
 
-	if (om_peers_install(d, key))
+	if (om_peers_install(d, key)) {
+		om_peers_log(d, LOG_INFO, key->peer_id,
+			     key->initiator ? "a key is in use" : "a key is offered");
 		return true;
-	note(d);
+	}
+	if (d->err.text[0] && (d->err.sys == EDQUOT || d->err.sys == ENOSPC))
+		*why = OMERTA_FAILURE_LIMIT;
+	om_daemon_note(d);
 	return false;
 }
 
@@ -135,7 +153,7 @@ static bool epoch(void *ctx, int64_t *epoch)
 	om_device_ref(&ref, d->ifname);
 	if (om_nl_get(d->nl, OMERTA_CMD_DEVICE_GET, &om_device_object, &ref, &dev,
 		      &d->err)) {
-		note(d);
+		om_daemon_note(d);
 		return false;
 	}
 	/* Older modules have no epoch. */
@@ -181,7 +199,7 @@ static bool remember(void *ctx, const struct om_agent_memory *m, size_t n)
 	}
 	if (!om_times_put(d->times, item, n, &d->err))
 		return true;
-	note(d);
+	om_daemon_note(d);
 	return false;
 }
 
@@ -198,8 +216,6 @@ static void trouble(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
 {
 	struct om_daemon *d = ctx;
 	struct om_err err;
-	struct om_peer peer;
-	bool named = om_peers_get(d, peer_id, &peer) && *peer.name;
 
 	switch (trouble) {
 	case OM_AGENT_UNOPENED:
@@ -221,19 +237,14 @@ static void trouble(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
 		       "it wants keys with ML-KEM-768, which PostQuantum rules out here" :
 		       "it wants keys without ML-KEM-768, which PostQuantum requires here");
 	}
-	om_err_prefix(&err, "%s: peer %" PRIu32 "%s%s", d->ifname, peer_id, named ? " " : "",
-		      named ? OM_QUOTE(peer.name) : "");
-	om_complain(err.text);
+	om_peers_log(d, LOG_WARNING, peer_id, err.text);
 }
 
 static void agreed(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
 {
-	struct om_err err;
-
-	(void)ctx;
-	om_err(&err, OM_OK, "keys with peer %" PRIu32 " are agreed on with%s ML-KEM-768",
-	       peer_id, mode == OM_HS_MLKEM ? "" : "out");
-	om_complain(err.text);
+	om_peers_log(ctx, LOG_NOTICE, peer_id,
+		     mode == OM_HS_MLKEM ? "keys are agreed on with ML-KEM-768" :
+					   "keys are agreed on without ML-KEM-768");
 }
 
 static void tell_times(void *ctx, uint32_t peer_id, enum om_agent_time news)
@@ -244,25 +255,28 @@ static void tell_times(void *ctx, uint32_t peer_id, enum om_agent_time news)
 	switch (news) {
 	case OM_AGENT_TIME_RAISED:
 		om_err(&err, OM_OK,
-		       "peer %" PRIu32 " knows a time of this host that is ahead of its clock: handshakes with this peer continue from there",
-		       peer_id);
+		       "it knows a time of this host that is ahead of its clock: handshakes with it continue from there");
 		break;
 	case OM_AGENT_TIME_LAST:
 		om_err(&err, OM_OK,
-		       "peer %" PRIu32 " knows the last possible time of this host: run omertactl times forget on the peer's host",
-		       peer_id);
+		       "it knows the last possible time of this host: run omertactl times forget on the peer's host");
 		break;
 	default:
 		om_err(&err, OM_OK,
-		       "peer %" PRIu32 " once sent the last possible time: run omertactl times forget %s peer %" PRIu32 " before it can begin a handshake",
-		       peer_id, d->ifname, peer_id);
+		       "it once sent the last possible time: run omertactl times forget %s peer %" PRIu32 " before it can begin a handshake",
+		       d->ifname, peer_id);
 	}
-	om_complain(err.text);
+	om_peers_log(d, news == OM_AGENT_TIME_RAISED ? LOG_NOTICE : LOG_WARNING, peer_id, err.text);
 }
 
 static void unanswered(void *ctx, struct om_agent_peer *peer)
 {
 	om_endpoints_unanswered(ctx, peer);
+}
+
+static void changed(void *ctx, struct om_agent_peer *peer)
+{
+	om_peers_changed(ctx, peer);
 }
 
 _Static_assert(OM_AGENT_MOMENT + 1 <= OM_TIMES_ITEMS, "times stored at once");
@@ -281,6 +295,7 @@ static const struct om_agent_ops ops = {
 	.agreed = agreed,
 	.times = tell_times,
 	.unanswered = unanswered,
+	.changed = changed,
 };
 
 /*
@@ -301,6 +316,20 @@ static void on_control(const struct om_control *c, void *arg)
 	memcpy(from.addr, c->endpoint_addr.b, from.len);
 	memcpy(from.local, c->local_addr.b, from.len);
 	om_agent_receive(d->agent, om_daemon_now(), &from, c->data.b, c->data.len);
+}
+
+/* The kernel has not sent an initiation. Refused answers are sent again when they are asked for. */
+static void on_refused(uint32_t seq, int error, void *arg)
+{
+	struct om_daemon *d = arg;
+
+	for (unsigned int i = 0; i < OM_DAEMON_SENT; i++)
+		if (d->sent[i].id && d->sent[i].seq == seq) {
+			om_peers_log(d, LOG_INFO, d->sent[i].id, strerror(error));
+			om_agent_tell(d->agent, om_daemon_now(), d->sent[i].id, OM_AGENT_NOT_SENT,
+				      d->sent[i].local_id);
+			d->sent[i].id = 0;
+		}
 }
 
 static void on_key(struct om_daemon *d, uint8_t cmd, const struct om_key *key)
@@ -347,7 +376,7 @@ static int on_event(const struct om_event *ev, void *arg)
 		om_agent_tell(d->agent, om_daemon_now(), peer->id, OM_AGENT_SILENT, 0);
 	if (ev->cmd == OMERTA_CMD_DEVICE_GONE_NTF &&
 	    is_ours(d, dev->ifindex, dev->ifname)) {
-		om_complain("the device is gone");
+		om_log(LOG_NOTICE, "the device is gone");
 		d->end = true;
 	}
 	return OM_OK;
@@ -367,7 +396,7 @@ static void reload(struct om_daemon *d)
 {
 	om_notify("RELOADING=1");
 	if (om_peers_reload(d))
-		note(d);
+		om_daemon_note(d);
 	om_notify("READY=1");
 }
 
@@ -380,7 +409,7 @@ static void rekey(struct om_daemon *d)
 static void forget_time(struct om_daemon *d)
 {
 	if (om_peers_forget_time(d))
-		note(d);
+		om_daemon_note(d);
 }
 
 static int read_signal(struct om_daemon *d, struct om_err *err)
@@ -451,7 +480,7 @@ static void adopt(struct om_daemon *d)
 	d->adopt = false;
 	om_peers_find_device(d);
 	if (om_peers_bind(d) || om_peers_adopt(d)) {
-		note(d);
+		om_daemon_note(d);
 		d->adopt = true;
 		d->left |= d->err.sys == ENODEV;
 	}
@@ -470,7 +499,7 @@ static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err
 	if (!rc && p[EVENTS].revents)
 		rc = read_events(d, err);
 	if (!rc && p[CONTROL].revents)
-		rc = om_nl_control_read(d->control, on_control, d, err);
+		rc = om_nl_control_read(d->control, on_control, on_refused, d, err);
 	om_agent_settle(d->agent, om_daemon_now());
 	if (p[RESOLVER].revents)
 		om_endpoints_resolved(d);
@@ -487,7 +516,7 @@ static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err
 	if (!rc && d->doomed.n)
 		rc = read_events(d, err);
 	if (!rc && om_peers_tidy(d))
-		note(d);
+		om_daemon_note(d);
 	return rc;
 }
 
@@ -501,7 +530,7 @@ static int loop(struct om_daemon *d, struct om_err *err)
 		[RESOLVER] = { -1, POLLIN, 0 },
 		[NETWORK] = { -1, POLLIN, 0 },
 	};
-	uint64_t next, show_at, look_at;
+	uint64_t next, show_at, look_at, report_at;
 	int rc;
 
 	while (!d->end) {
@@ -509,6 +538,9 @@ static int loop(struct om_daemon *d, struct om_err *err)
 		look_at = om_endpoints_run(d, om_daemon_now());
 		if (next > look_at)
 			next = look_at;
+		report_at = om_peers_report(d);
+		if (next > report_at)
+			next = report_at;
 		if (d->adopt && next > d->adopt_at)
 			next = d->adopt_at;
 		/* Requests have shown that peers in the kernel have changed. */

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <syslog.h>
 
 /* Pause between two lookups of the name of a peer that does not answer, */
 #define ASK_MS		15000
@@ -65,21 +66,21 @@ static void ask(struct om_daemon *d, struct om_agent_peer *peer, uint64_t now, b
 	peer->ask_pause = at_once || !pause ? FIRST_MS : 2 * pause < MOST_MS ? 2 * pause : MOST_MS;
 }
 
-static void tell(const struct om_daemon *d, const struct om_agent_peer *peer, const char *what,
-		 const char *why)
+static void tell(struct om_daemon *d, int level, const struct om_agent_peer *peer,
+		 const char *what, const char *why)
 {
 	struct om_err err;
 
-	om_err(&err, OM_OK, "%s: peer %" PRIu32 " %s%s", d->ifname, peer->id, what, why);
-	om_complain(err.text);
+	om_err(&err, OM_OK, "%s%s", what, why);
+	om_peers_log(d, level, peer->id, err.text);
 }
 
-static void tell_nowhere(const struct om_daemon *d, struct om_agent_peer *peer, int error)
+static void tell_nowhere(struct om_daemon *d, struct om_agent_peer *peer, int error)
 {
 	if (peer->nowhere_told || !peer->nowhere)
 		return;
 	peer->nowhere_told = true;
-	tell(d, peer, "has no endpoint yet: ",
+	tell(d, LOG_WARNING, peer, "it has no endpoint yet: ",
 	     error == EAGAIN ? "no name server answers" :
 	     error == ENODEV ? "the link of its address does not exist" :
 	     error == ENOENT ? "its name is not known" : "its name cannot be resolved");
@@ -91,7 +92,7 @@ static void tell_nowhere(const struct om_daemon *d, struct om_agent_peer *peer, 
 
 static bool reaches(struct om_daemon *d, const struct om_addr *addr, uint32_t scope)
 {
-	return om_rtnl_path_mtu(d->routes, addr, scope, d->mark);
+	return om_rtnl_reaches(d->routes, addr, scope, d->mark);
 }
 
 static bool is_current(const struct om_peer *now, const struct om_resolver_addr *a)
@@ -119,8 +120,8 @@ static bool use(struct om_daemon *d, struct om_agent_peer *peer,
 	}
 	om_endpoint_format(text, sizeof(text), &req);
 	/* Not for each of several addresses in turn */
-	if (peer->nowhere || d->network_changed)
-		tell(d, peer, "is looked for at ", text);
+	tell(d, peer->nowhere || d->network_changed ? LOG_NOTICE : LOG_INFO, peer,
+	     "it is looked for at ", text);
 	peer->nowhere = false;
 	peer->nowhere_told = false;
 	peer->ask_pause = 0;
@@ -152,7 +153,7 @@ void om_endpoints_set_mtu(struct om_daemon *d, const struct om_list *peers, uint
 	}
 	om_mtu_describe(text, sizeof(text), &choice);
 	om_err(&d->err, OM_OK, "%s: %s", d->ifname, text);
-	om_complain(d->err.text);
+	om_log(LOG_NOTICE, d->err.text);
 }
 
 /*

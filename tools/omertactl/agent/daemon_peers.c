@@ -10,12 +10,18 @@
 #include "lib/times_forget.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 #include <time.h>
 
 /* Most peers that are read one by one; if there are more, all are dumped. */
 #define STALE_MAX		256
+/* Most peers in one report to the kernel */
+#define REPORTED		64
+/* Time between two reports of counters alone */
+#define REPORT_MS		10000
 
 /* Load our own key pair; false if the private key is invalid. */
 static bool set_host(struct om_agent *agent, const uint8_t *private_key)
@@ -60,6 +66,7 @@ void om_peers_end(struct om_daemon *d)
 	om_peer_index_free(&d->conf_of);
 	om_list_free(&d->stale);
 	om_list_free(&d->doomed);
+	om_list_free(&d->to_report);
 }
 
 uint64_t om_daemon_now(void)
@@ -268,7 +275,7 @@ bool om_peers_find_device(struct om_daemon *d)
 	if (!strcmp(name, d->ifname))
 		return true;
 	om_err(&err, OM_OK, "%s is called %s now", d->ifname, name);
-	om_complain(err.text);
+	om_log(LOG_NOTICE, err.text);
 	strcpy(d->ifname, name);
 	om_nl_control_rename(d->control, name);
 	return true;
@@ -357,6 +364,20 @@ bool om_peers_get(struct om_daemon *d, uint32_t id, struct om_peer *peer)
 		return true;
 	om_peers_look(d, id, known && (known->tries || known->wanted));
 	return false;
+}
+
+void om_peers_log(struct om_daemon *d, int level, uint32_t peer_id, const char *text)
+{
+	struct om_peer peer;
+	struct om_err err;
+	bool named;
+
+	if (!om_logs(level))
+		return;
+	named = om_peers_get(d, peer_id, &peer) && *peer.name;
+	om_err(&err, OM_OK, "%s: peer %" PRIu32 "%s%s: %s", d->ifname, peer_id, named ? " " : "",
+	       named ? OM_QUOTE(peer.name) : "", text);
+	om_log(level, err.text);
 }
 
 /* Return the key that became active last, as far as we know. */
@@ -648,6 +669,101 @@ int om_peers_reload(struct om_daemon *d)
 	return rc;
 }
 
+void om_peers_changed(struct om_daemon *d, struct om_agent_peer *peer)
+{
+	if (peer->to_report)
+		return;
+	peer->to_report = true;
+	*(uint32_t *)om_list_add(&d->to_report, sizeof(uint32_t)) = peer->id;
+}
+
+/* Log a failure that is not logged elsewhere, each once until there is a key. */
+static void log_change(struct om_daemon *d, struct om_agent_peer *peer)
+{
+	uint32_t told = peer->told_failures;
+	const char *text;
+
+	if (peer->failure < 0) {
+		peer->told_failures = 0;
+		if (told && peer->kind >= 0)
+			om_peers_log(d, LOG_NOTICE, peer->id, "keys are agreed on again");
+		return;
+	}
+	if (peer->failure == OMERTA_FAILURE_NO_ANSWER)
+		text = "no answer: look at its endpoint, at both public keys, at PostQuantum, and at firewalls";
+	else if (peer->failure == OMERTA_FAILURE_NOT_SENT)
+		text = "no route to its endpoint, or the device is down";
+	else
+		return;
+	if (peer->since <= OM_AGENT_FAILED || told & (1U << peer->failure))
+		return;
+	peer->told_failures |= 1U << peer->failure;
+	om_peers_log(d, LOG_WARNING, peer->id, text);
+}
+
+static void put_handshake(struct om_report *report, const struct om_agent_peer *peer)
+{
+	struct om_handshake *h = om_list_add(&report->handshakes, sizeof(*h));
+
+	report->has |= OM_BIT(OMERTA_A_REPORT_HANDSHAKE);
+	h->has = OM_BIT(OMERTA_A_HANDSHAKE_PEER_ID) | OM_BIT(OMERTA_A_HANDSHAKE_TRIES);
+	h->peer_id = peer->id;
+	h->tries = peer->since;
+	if (peer->kind >= 0)
+		h->has |= OM_BIT(OMERTA_A_HANDSHAKE_KIND);
+	h->kind = (uint32_t)peer->kind;
+	if (peer->failure >= 0)
+		h->has |= OM_BIT(OMERTA_A_HANDSHAKE_FAILURE);
+	h->failure = (uint32_t)peer->failure;
+}
+
+uint64_t om_peers_report(struct om_daemon *d)
+{
+	const uint64_t *count = d->agent->count;
+	struct om_report report = { 0 };
+	size_t i = 0;
+
+	if (!d->to_report.n && !memcmp(d->reported, count, sizeof(d->reported)))
+		return UINT64_MAX;
+	if (!d->to_report.n && om_daemon_now() < d->report_at)
+		return d->report_at;
+	do {
+		for (; i < d->to_report.n && report.handshakes.n < REPORTED; i++) {
+			struct om_agent_peer *peer =
+				om_agent_find(d->agent, *OM_AT(&d->to_report, uint32_t, i));
+
+			if (!peer)
+				continue;
+			peer->to_report = false;
+			log_change(d, peer);
+			put_handshake(&report, peer);
+		}
+		report.has |= OM_BIT(OMERTA_A_REPORT_AGENT_STATS);
+		for (unsigned int k = 1; k <= OMERTA_A_AGENT_STATS_MAX; k++) {
+			report.stats.has |= OM_BIT(k);
+			report.stats.v[k] = count[k];
+		}
+		/* The next report is complete again, as all values are absolute. */
+		if (om_nl_control_report(d->control, &report, &d->err))
+			om_daemon_note(d);
+		report.handshakes.n = 0;
+	} while (i < d->to_report.n);
+	om_list_free(&report.handshakes);
+	d->to_report.n = 0;
+	memcpy(d->reported, count, sizeof(d->reported));
+	d->report_at = om_daemon_now() + REPORT_MS;
+	return UINT64_MAX;
+}
+
+/* Reports end with the binding that they were made under. */
+static void report_anew(struct om_daemon *d)
+{
+	for (struct om_agent_peer *p = d->agent->first; p; p = p->next)
+		if (p->since || p->kind >= 0 || p->failure >= 0)
+			om_peers_changed(d, p);
+	memset(d->reported, 0, sizeof(d->reported));
+}
+
 int om_peers_bind(struct om_daemon *d)
 {
 	int rc = OM_OK;
@@ -655,6 +771,8 @@ int om_peers_bind(struct om_daemon *d)
 	if (d->rebind)
 		rc = om_nl_control_rebind(d->control, d->agent->host.pair.public,
 					  &d->err);
+	if (d->rebind && !rc)
+		report_anew(d);
 	d->rebind = rc;
 	/* On errors try again later. */
 	d->adopt |= d->rebind;

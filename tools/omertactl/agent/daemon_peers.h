@@ -13,6 +13,9 @@
 
 #include <limits.h>
 
+/* Number of initiations whose refusal is understood; refusals are read soon. */
+#define OM_DAEMON_SENT		64
+
 struct om_daemon {
 	char ifname[IFNAMSIZ];		/* current name */
 	uint32_t ifindex;		/* 0 until the first dump */
@@ -54,6 +57,15 @@ struct om_daemon {
 		uint16_t port;
 		uint32_t scope;
 	} reached;
+	struct {
+		uint32_t seq;		/* a request to send an initiation */
+		uint32_t id;		/* its peer */
+		uint32_t local_id;	/* its key id */
+	} sent[OM_DAEMON_SENT];
+	unsigned int next_sent;		/* the oldest of @sent */
+	struct om_list to_report;	/* uint32_t, peers that have changed */
+	uint64_t reported[OMERTA_A_AGENT_STATS_MAX + 1];	/* counters that were reported */
+	uint64_t report_at;		/* earliest time of the next report of counters alone */
 	struct om_list stale;		/* struct om_stale_peer */
 	struct om_list doomed;		/* struct om_doomed_key */
 	struct om_err err;		/* latest error that does not end the agent */
@@ -110,6 +122,18 @@ bool om_peers_tidy(struct om_daemon *d);
 int om_peers_reload(struct om_daemon *d);
 /* Report our public key to the kernel, if it has changed. */
 int om_peers_bind(struct om_daemon *d);
+
+/* Log d->err, unless it is empty: the same error once a minute, as strangers can cause many. */
+void om_daemon_note(struct om_daemon *d);
+/* Log something about a peer, with the device, and the peer's name if it has one. */
+void om_peers_log(struct om_daemon *d, int level, uint32_t peer_id, const char *text);
+/* Have om_peers_report() show a peer's handshakes. */
+void om_peers_changed(struct om_daemon *d, struct om_agent_peer *peer);
+/*
+ * Log changes of peers' handshakes, and show them to readers of the kernel's state. Returns the
+ * time of the next call, UINT64_MAX for any.
+ */
+uint64_t om_peers_report(struct om_daemon *d);
 
 /* Forget the time of the peer that "omertactl times forget" names. */
 int om_peers_forget_time(struct om_daemon *d);

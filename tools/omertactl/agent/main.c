@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * omerta-agent [--ready-fd FD] DEV FILE: the key agent of a device, with its configuration
- * file. It holds secrets, so it has no command parser. "omertactl agent" and "omertactl up"
+ * omerta-agent [--verbose] [--ready-fd FD] DEV FILE: the key agent of a device, with its
+ * configuration file. It holds secrets, so it has no command parser. "omertactl agent" and "omertactl up"
  * start it, or a service manager does.
  */
 #include "agent/daemon.h"
@@ -36,6 +36,11 @@ int main(int argc, char **argv)
 				   "omerta-agent " OM_VERSION);
 		return fflush(stdout) ? OM_SYSTEM : OM_OK;
 	}
+	if (argc > 1 && !strcmp(argv[1], "--verbose")) {
+		om_log_verbose();
+		argv++;
+		argc--;
+	}
 	if (argc == 5 && !strcmp(argv[1], "--ready-fd")) {
 		options.ready = ready;
 		options.ready_fd = atoi(argv[2]);
@@ -43,7 +48,8 @@ int main(int argc, char **argv)
 		argc -= 2;
 	}
 	if (argc != 3) {
-		fputs("usage: omerta-agent [--ready-fd FD] DEV FILE, or omertactl agent\n", stderr);
+		fputs("usage: omerta-agent [--verbose] [--ready-fd FD] DEV FILE, or omertactl agent\n",
+		      stderr);
 		return OM_USAGE;
 	}
 	options.ifname = argv[1];

@@ -356,6 +356,8 @@ static int parse_pos(int argc, char **argv, struct om_args *args,
 			args->help = strcmp(cmd->object, "help");
 			break;
 		}
+		for (; used < argc && *argv[used] == '-' && find_opt(cmd, argv[used]); used++)
+			args->all = true;
 		if (is_device(what) && used + 1 < argc &&
 		    !strcmp(argv[used], "dev"))
 			used++;

@@ -82,6 +82,7 @@ static const struct om_opt stats_opts[] = {
 
 static const struct om_opt agent_opts[] = {
 	{ "config", .kind = OM_OPT_FILE, .slot = 0 },
+	{ "verbose", "--verbose", .kind = OM_OPT_ALL },
 	{ 0 }
 };
 
@@ -221,7 +222,7 @@ const struct om_command om_commands[] = {
 	  "NAME|FILE", .summary = "bring a tunnel that is up in line with its file",
 	  .example = "omr0" },
 	{ "agent", NULL, { "DEV" }, NULL, agent_opts, om_agent_command,
-	  "DEV [config FILE]", .summary = "agree on keys with the peers of a device",
+	  "DEV [config FILE] [verbose]", .summary = "agree on keys with the peers of a device",
 	  .example = "omr0" },
 	{ "times", "forget", { "DEV" }, NULL, times_opts, om_times_forget_command,
 	  "DEV peer " PEER_WORD " [config FILE]",

@@ -177,13 +177,28 @@ void om_print_fields(const struct om_object *obj, const void *data,
 	}
 }
 
+/* Print the counters of a nested object. */
+static void text_counters(const struct om_device *dev, unsigned int attr, const char *prefix,
+			  bool all)
+{
+	const struct om_field *nest = om_field_get(&om_device_object, attr);
+	const void *stats = om_field_ptr(nest, dev);
+
+	for (size_t i = 0; i < nest->nest->fields; i++) {
+		const struct om_field *f = &nest->nest->field[i];
+		uint64_t v = om_field_uint(f, stats);
+
+		if (om_field_has(f, stats) && (v || all))
+			printf("    %s%s: %" PRIu64 "\n", prefix, f->name, v);
+	}
+}
+
 void om_print_counters(const struct om_device *dev, bool all)
 {
-	const struct om_object *obj =
-		om_field_get(&om_device_object, OMERTA_A_DEVICE_STATS)->nest;
 	uint64_t keep = OM_BIT(OMERTA_A_DEVICE_IFINDEX) |
 			OM_BIT(OMERTA_A_DEVICE_IFNAME) |
-			OM_BIT(OMERTA_A_DEVICE_STATS);
+			OM_BIT(OMERTA_A_DEVICE_STATS) |
+			OM_BIT(OMERTA_A_DEVICE_AGENT_STATS);
 
 	/* JSON has every counter, as programs look them up by name. */
 	if (mode.json) {
@@ -193,13 +208,8 @@ void om_print_counters(const struct om_device *dev, bool all)
 		return;
 	}
 	printf("%s:\n", om_print_name(dev->ifname));
-	for (size_t i = 0; i < obj->fields; i++) {
-		const struct om_field *f = &obj->field[i];
-		uint64_t v = om_field_uint(f, &dev->stats);
-
-		if (om_field_has(f, &dev->stats) && (v || all))
-			printf("    %s: %" PRIu64 "\n", f->name, v);
-	}
+	text_counters(dev, OMERTA_A_DEVICE_STATS, "", all);
+	text_counters(dev, OMERTA_A_DEVICE_AGENT_STATS, "handshakes-", all);
 }
 
 /*
@@ -326,9 +336,61 @@ static void show_agent(const struct om_state *s)
 		if (om_key_is_zero(OM_AT(&s->peers, struct om_peer, i)->public_key))
 			continue;
 		label("key agent");
-		puts(s->dev.control_bound ? "running" : "none, so keys are not renewed");
+		if (!s->dev.control_bound) {
+			puts("none, so keys are not renewed");
+			return;
+		}
+		fputs("running", stdout);
+		if (s->dev.agent_pid)
+			printf(", process %" PRIu32, s->dev.agent_pid);
+		if (s->dev.has & OM_BIT(OMERTA_A_DEVICE_AGENT_AGE)) {
+			fputs(", since ", stdout);
+			put_age(s->dev.agent_age);
+		}
+		putchar('\n');
 		return;
 	}
+}
+
+static const char *kind_text(const struct om_handshake *h)
+{
+	static const char *const kinds[] = {
+		" (X25519)", " (X25519, preshared key)", " (X25519, ML-KEM-768)",
+		" (X25519, preshared key, ML-KEM-768)",
+	};
+
+	return (h->has & OM_BIT(OMERTA_A_HANDSHAKE_KIND)) && h->kind < OM_ARRAY_SIZE(kinds) ?
+	       kinds[h->kind] : "";
+}
+
+/* Tries of this end are in vain until there is a key. */
+static void show_failure(const struct om_handshake *h)
+{
+	static const char *const texts[] = {
+		[OMERTA_FAILURE_NO_ANSWER] =
+			"no answer: endpoint, public keys, PostQuantum or a firewall?",
+		[OMERTA_FAILURE_NO_ENDPOINT] = "the peer has no endpoint",
+		[OMERTA_FAILURE_NAME_UNKNOWN] = "the name of its endpoint is not known",
+		[OMERTA_FAILURE_NOT_SENT] = "no route to its endpoint, or the device is down",
+		[OMERTA_FAILURE_NOT_OPENED] =
+			"its responses do not open: another preshared key?",
+		[OMERTA_FAILURE_NOT_USED] =
+			"it uses no key of ours: another preshared key, or responses lost?",
+		[OMERTA_FAILURE_MODE] = "it wants keys that PostQuantum rules out here",
+		[OMERTA_FAILURE_OLD_TIME] =
+			"the time in its initiation is not newer than its latest",
+		[OMERTA_FAILURE_LAST_TIME] =
+			"the last possible time was sent: run omertactl times forget on its host",
+		[OMERTA_FAILURE_LIMIT] = "the kernel refused the key because of a limit",
+		[OMERTA_FAILURE_SYSTEM] = "the key agent could not go on: see its log",
+	};
+
+	if (h->failure >= OM_ARRAY_SIZE(texts) || !(h->has & OM_BIT(OMERTA_A_HANDSHAKE_FAILURE)))
+		return;
+	label("no new key");
+	if (h->tries)
+		printf("%" PRIu32 " tr%s since, ", h->tries, h->tries == 1 ? "y" : "ies");
+	puts(texts[h->failure]);
 }
 
 static void show_peer_traffic(const struct om_state *s, const struct om_peer *p)
@@ -339,8 +401,9 @@ static void show_peer_traffic(const struct om_state *s, const struct om_peer *p)
 	if (om_state_handshake_age(s, p->id, &age)) {
 		label("latest handshake");
 		put_age(age);
-		puts(" ago");
+		printf(" ago%s\n", kind_text(&p->handshake));
 	}
+	show_failure(&p->handshake);
 	if (p->has & OM_BIT(OMERTA_A_PEER_RX_AGE)) {
 		label("latest record");
 		put_age(p->rx_age);

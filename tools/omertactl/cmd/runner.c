@@ -108,7 +108,7 @@ static const char *agent_path(void)
 	return OM_LIBEXECDIR "/" AGENT;
 }
 
-int om_runner_exec(const char *ifname, const char *config, int ready_fd,
+int om_runner_exec(const char *ifname, const char *config, int ready_fd, bool verbose,
 		   struct om_err *err)
 {
 	const char *path = agent_path();
@@ -117,6 +117,8 @@ int om_runner_exec(const char *ifname, const char *config, int ready_fd,
 	if (ready_fd >= 0) {
 		snprintf(fd, sizeof(fd), "%d", ready_fd);
 		execl(path, AGENT, "--ready-fd", fd, ifname, config, (char *)NULL);
+	} else if (verbose) {
+		execl(path, AGENT, "--verbose", ifname, config, (char *)NULL);
 	} else {
 		execl(path, AGENT, ifname, config, (char *)NULL);
 	}
@@ -136,7 +138,7 @@ static void child(int fd, int ready_fd, const char *ifname, const char *config)
 	if (dprintf(fd, "%d\n", (int)getpid()) < 0 || fcntl(fd, F_SETFD, 0) ||
 	    fcntl(ready_fd, F_SETFD, 0))
 		_exit(OM_SYSTEM);
-	om_runner_exec(ifname, config, ready_fd, &err);
+	om_runner_exec(ifname, config, ready_fd, false, &err);
 	om_complain(err.text);
 	_exit(OM_SYSTEM);
 }

@@ -11,7 +11,7 @@
 #include <net/if.h>
 
 /* Become the agent. Returns only on an error. @ready_fd: see om_runner_start(); or -1 */
-int om_runner_exec(const char *ifname, const char *config, int ready_fd,
+int om_runner_exec(const char *ifname, const char *config, int ready_fd, bool verbose,
 		   struct om_err *err);
 /*
  * Start the agent. Returns when it is ready, or could not start; with *running if one runs

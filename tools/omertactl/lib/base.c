@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
 
 static bool to_syslog;
+static int most = LOG_NOTICE;
 
 void om_open_std(void)
 {
@@ -164,17 +166,49 @@ char *om_escape(char *buf, size_t size, const char *s)
 	return escape(buf, size, s, true);
 }
 
-void om_complain(const char *text)
+/* Return true if standard error is a stream of systemd's journal, which reads levels. */
+static bool is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	char name[64];
+	struct stat st;
+
+	if (!stream || fstat(STDERR_FILENO, &st))
+		return false;
+	snprintf(name, sizeof(name), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return !strcmp(stream, name);
+}
+
+bool om_logs(int level)
+{
+	return level <= most;
+}
+
+void om_log(int level, const char *text)
 {
 	char buf[4 * sizeof(((struct om_err *)0)->text)];
 
+	if (!om_logs(level))
+		return;
 	escape(buf, sizeof(buf), text, false);
 	/* Messages of the kernel and of libraries may quote keys; ours do not. */
 	om_hide_keys(buf);
 	if (to_syslog)
-		syslog(LOG_WARNING, "%s", buf);
+		syslog(level, "%s", buf);
+	else if (is_journal())
+		fprintf(stderr, "<%d>omertactl: %s\n", level, buf);
 	else
 		fprintf(stderr, "omertactl: %s\n", buf);
+}
+
+void om_log_verbose(void)
+{
+	most = LOG_DEBUG;
+}
+
+void om_complain(const char *text)
+{
+	om_log(LOG_WARNING, text);
 }
 
 void om_complain_to_syslog(void)

@@ -35,7 +35,15 @@ void om_err_append(struct om_err *err, const char *fmt, ...) OM_PRINTF(2, 3);
 /* Open /dev/null for those of descriptors 0 to 2 that are closed, so that no file gets them. */
 void om_open_std(void);
 
-/* Print a message to standard error. Control characters are escaped. */
+/*
+ * Print a message to standard error, with its level of syslog(3) if that is systemd's journal.
+ * Control characters are escaped. Levels above LOG_NOTICE are left out, except after
+ * om_log_verbose().
+ */
+void om_log(int level, const char *text);
+void om_log_verbose(void);
+bool om_logs(int level);
+/* The same as a warning */
 void om_complain(const char *text);
 /* Send all later messages to the system's log, for a process without standard error. */
 void om_complain_to_syslog(void);

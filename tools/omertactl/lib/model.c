@@ -15,6 +15,13 @@ static const char *const activation_names[] = {
 static const char *const limit_names[] = {
 	"time", "records", "bytes", "auth-failures", "vm-fork", "suspend", "identity", NULL
 };
+static const char *const kind_names[] = {
+	"x25519", "x25519+psk", "x25519+ml-kem-768", "x25519+psk+ml-kem-768", NULL
+};
+static const char *const failure_names[] = {
+	"no-answer", "no-endpoint", "name-unknown", "not-sent", "not-opened", "not-used",
+	"mode", "old-time", "last-time", "limit", "system", NULL
+};
 
 static const char *const direction_names[] = { "seal", "open", "both", NULL };
 static const char *const strategy_names[] = {
@@ -44,6 +51,9 @@ static const char *const schedule_names[] = {
 #define C(A, n, m, t)						\
 	{ .name = n, .attr = OMERTA_A_CONTROL_##A, .type = t,	\
 	  AT(struct om_control, m) }
+#define R(A, n, m, t, ...)						\
+	{ .name = n, .attr = OMERTA_A_REPORT_##A, .type = t,		\
+	  AT(struct om_report, m), __VA_ARGS__ }
 #define B(A, n, m, t, fmt, ...)					\
 	{ .name = n, .attr = OMERTA_BENCH_A_BENCH_##A, .type = t,	\
 	  .format = fmt, AT(struct om_bench, m), __VA_ARGS__ }
@@ -55,6 +65,14 @@ static const char *const schedule_names[] = {
 	{ .name = n, .attr = OMERTA_A_PEER_STATS_##A,			\
 	  .type = OM_UINT, .format = OM_DEC,				\
 	  AT(struct om_peer_stats, v[OMERTA_A_PEER_STATS_##A]) }
+
+#define GS(A, n)							\
+	{ .name = n, .attr = OMERTA_A_AGENT_STATS_##A,			\
+	  .type = OM_UINT, .format = OM_DEC,				\
+	  AT(struct om_agent_stats, v[OMERTA_A_AGENT_STATS_##A]) }
+#define H(A, n, m, fmt, ...)						\
+	{ .name = n, .attr = OMERTA_A_HANDSHAKE_##A, .type = OM_U32,	\
+	  .format = fmt, AT(struct om_handshake, m), __VA_ARGS__ }
 
 #define OBJECT(n, T, table)						\
 	{ .name = n, .field = table, .fields = OM_ARRAY_SIZE(table),	\
@@ -100,6 +118,36 @@ static const struct om_field device_stats_fields[] = {
 static const struct om_object device_stats_object =
 	OBJECT("device-stats", struct om_device_stats, device_stats_fields);
 
+static const struct om_field agent_stats_fields[] = {
+	GS(BEGUN, "begun"),
+	GS(DONE, "done"),
+	GS(FAILED_NO_ANSWER, "failed-no-answer"),
+	GS(FAILED_NO_ENDPOINT, "failed-no-endpoint"),
+	GS(FAILED_NAME_UNKNOWN, "failed-name-unknown"),
+	GS(FAILED_NOT_SENT, "failed-not-sent"),
+	GS(FAILED_NOT_OPENED, "failed-not-opened"),
+	GS(FAILED_NOT_USED, "failed-not-used"),
+	GS(FAILED_MODE, "failed-mode"),
+	GS(FAILED_OLD_TIME, "failed-old-time"),
+	GS(FAILED_LAST_TIME, "failed-last-time"),
+	GS(FAILED_LIMIT, "failed-limit"),
+	GS(FAILED_SYSTEM, "failed-system"),
+	GS(RATE_LIMITED, "rate-limited"),
+};
+
+static const struct om_object agent_stats_object =
+	OBJECT("agent-stats", struct om_agent_stats, agent_stats_fields);
+
+static const struct om_field handshake_fields[] = {
+	H(PEER_ID, "peer-id", peer_id, OM_DEC),
+	H(TRIES, "tries", tries, OM_DEC),
+	H(KIND, "kind", kind, OM_ENUM, .names = kind_names),
+	H(FAILURE, "failure", failure, OM_ENUM, .names = failure_names),
+};
+
+const struct om_object om_handshake_object =
+	OBJECT("handshake", struct om_handshake, handshake_fields);
+
 static const struct om_field device_fields[] = {
 	D(IFINDEX, "ifindex", ifindex, OM_U32, OM_DEC, .min = 1),
 	D(IFNAME, "ifname", ifname, OM_STR, OM_IFNAME),
@@ -134,6 +182,10 @@ static const struct om_field device_fields[] = {
 	  .json_only = true),
 	D(USED_SECRETS_MAX, "used-secrets-max", used_secrets_max, OM_U32,
 	  OM_DEC, .json_only = true),
+	D(AGENT_PID, "agent-pid", agent_pid, OM_U32, OM_DEC, .json_only = true),
+	D(AGENT_AGE, "agent-age", agent_age, OM_UINT, OM_MSEC, .json_only = true),
+	D(AGENT_STATS, "agent-stats", agent_stats, OM_NEST, OM_GROUP,
+	  .json_only = true, .nest = &agent_stats_object),
 };
 
 static const struct om_field prefix_fields[] = {
@@ -183,6 +235,7 @@ static const struct om_field peer_fields[] = {
 	P(RX_AGE, "rx-age", rx_age, OM_UINT, OM_MSEC),
 	P(PATH_MTU, "path-mtu", path_mtu, OM_U32, OM_DEC),
 	P(SILENT, "silent", silent, OM_FLAG, OM_DEC),
+	P(HANDSHAKE, "handshake", handshake, OM_NEST, OM_GROUP, .nest = &om_handshake_object),
 };
 
 static const struct om_field key_fields[] = {
@@ -231,6 +284,13 @@ static const struct om_field control_fields[] = {
 	C(LOCAL_ID, "local-id", local_id, OM_U32),
 };
 
+static const struct om_field report_fields[] = {
+	R(IFINDEX, "ifindex", ifindex, OM_U32),
+	R(IFNAME, "ifname", ifname, OM_STR),
+	R(AGENT_STATS, "agent-stats", stats, OM_NEST, .nest = &agent_stats_object),
+	R(HANDSHAKE, "handshake", handshakes, OM_MULTI, .nest = &om_handshake_object),
+};
+
 static const struct om_field bench_fields[] = {
 	B(ENGINE, "engine", engine, OM_STR, OM_TEXT),
 	B(CHUNK_SIZE, "chunk-size", chunk_size, OM_U32, OM_DEC, .min = 1,
@@ -270,6 +330,8 @@ const struct om_object om_key_object =
 	OBJECT("key", struct om_key, key_fields);
 const struct om_object om_control_object =
 	OBJECT("control", struct om_control, control_fields);
+const struct om_object om_report_object =
+	OBJECT("report", struct om_report, report_fields);
 
 _Static_assert(OM_ARRAY_SIZE(device_fields) == OMERTA_A_DEVICE_MAX, "device");
 _Static_assert(OM_ARRAY_SIZE(bench_fields) == OMERTA_BENCH_A_BENCH_MAX, "bench");
@@ -282,6 +344,10 @@ _Static_assert(OM_ARRAY_SIZE(device_stats_fields) == OMERTA_A_DEVICE_STATS_MAX,
 	       "device-stats");
 _Static_assert(OM_ARRAY_SIZE(peer_stats_fields) == OMERTA_A_PEER_STATS_MAX,
 	       "peer-stats");
+_Static_assert(OM_ARRAY_SIZE(agent_stats_fields) == OMERTA_A_AGENT_STATS_MAX,
+	       "agent-stats");
+_Static_assert(OM_ARRAY_SIZE(handshake_fields) == OMERTA_A_HANDSHAKE_MAX, "handshake");
+_Static_assert(OM_ARRAY_SIZE(report_fields) == OMERTA_A_REPORT_MAX, "report");
 
 const struct om_field *om_field_get(const struct om_object *obj, unsigned int attr)
 {

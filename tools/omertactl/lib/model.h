@@ -91,6 +91,11 @@ struct om_device_stats {
 	uint64_t v[OMERTA_A_DEVICE_STATS_MAX + 1];
 };
 
+struct om_agent_stats {
+	uint64_t has;
+	uint64_t v[OMERTA_A_AGENT_STATS_MAX + 1];
+};
+
 struct om_device {
 	uint64_t has;
 	uint32_t ifindex;
@@ -114,6 +119,9 @@ struct om_device {
 	uint32_t control_share;
 	uint32_t used_secrets;
 	uint32_t used_secrets_max;
+	uint32_t agent_pid;
+	uint64_t agent_age;
+	struct om_agent_stats agent_stats;
 };
 
 struct om_prefix {
@@ -128,6 +136,15 @@ struct om_prefix {
 struct om_peer_stats {
 	uint64_t has;
 	uint64_t v[OMERTA_A_PEER_STATS_MAX + 1];
+};
+
+/* How handshakes with a peer fare */
+struct om_handshake {
+	uint64_t has;
+	uint32_t peer_id;
+	uint32_t tries;
+	uint32_t kind;
+	uint32_t failure;
 };
 
 struct om_peer {
@@ -147,6 +164,7 @@ struct om_peer {
 	uint64_t rx_age;
 	uint32_t path_mtu;
 	uint8_t silent;
+	struct om_handshake handshake;
 };
 
 struct om_key {
@@ -197,6 +215,15 @@ struct om_control {
 	uint32_t local_id;
 };
 
+/* The key agent's report */
+struct om_report {
+	uint64_t has;
+	uint32_t ifindex;
+	char ifname[IFNAMSIZ];
+	struct om_agent_stats stats;
+	struct om_list handshakes;	/* struct om_handshake */
+};
+
 struct om_bench {
 	uint64_t has;
 	char engine[OMERTA_BENCH_ENGINE_LEN + 1];
@@ -222,7 +249,9 @@ extern const struct om_object om_device_object;
 extern const struct om_object om_peer_object;
 extern const struct om_object om_key_object;
 extern const struct om_object om_prefix_object;
+extern const struct om_object om_handshake_object;
 extern const struct om_object om_control_object;
+extern const struct om_object om_report_object;
 
 const struct om_field *om_field_get(const struct om_object *obj, unsigned int attr);
 bool om_field_has(const struct om_field *f, const void *data);

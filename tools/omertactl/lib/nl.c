@@ -267,11 +267,9 @@ static int post(struct om_nl *nl, int cmd, int flags, const struct om_object *ob
 }
 
 int om_nl_post(struct om_nl *nl, int cmd, const struct om_object *obj,
-	       const void *data, struct om_err *err)
+	       const void *data, uint32_t *seq, struct om_err *err)
 {
-	uint32_t unused;
-
-	return post(nl, cmd, 0, obj, data, &unused, err);
+	return post(nl, cmd, 0, obj, data, seq, err);
 }
 
 int om_nl_ask(struct om_nl *nl, int cmd, const struct om_object *obj,

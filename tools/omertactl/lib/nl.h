@@ -57,6 +57,8 @@ int om_nl_events_read(struct om_nl_events *e, om_on_event fn, void *arg,
 struct om_nl_control;
 
 typedef void (*om_on_control)(const struct om_control *c, void *arg);
+/* The kernel refused the request with this sequence number; @error is an errno. */
+typedef void (*om_on_refused)(uint32_t seq, int error, void *arg);
 
 /*
  * Open a socket bound to the device, with our static public key, by which the kernel admits
@@ -71,14 +73,20 @@ int om_nl_control_rebind(struct om_nl_control *c, const uint8_t *public,
 void om_nl_control_rename(struct om_nl_control *c, const char *ifname);
 void om_nl_control_close(struct om_nl_control *c);
 int om_nl_control_fd(const struct om_nl_control *c);
-int om_nl_control_read(struct om_nl_control *c, om_on_control fn, void *arg,
-		       struct om_err *err);
+int om_nl_control_read(struct om_nl_control *c, om_on_control fn, om_on_refused refused,
+		       void *arg, struct om_err *err);
 /*
- * Send a datagram; this sets its ifname. A refusal arrives at om_nl_control_read(), and is no
- * error, as datagrams may get lost.
+ * Send a datagram; this sets its ifname. *seq gets the number by which om_nl_control_read()
+ * tells of a refusal.
  */
-int om_nl_control_send(struct om_nl_control *c, struct om_control *datagram,
+int om_nl_control_send(struct om_nl_control *c, struct om_control *datagram, uint32_t *seq,
 		       struct om_err *err);
+
+/*
+ * Show others how handshakes fare, which older modules refuse; this sets the report's ifname.
+ * Refusals are ignored.
+ */
+int om_nl_control_report(struct om_nl_control *c, struct om_report *report, struct om_err *err);
 
 /* Return the size of a prefix in a request. */
 size_t om_nl_prefix_size(const struct om_prefix *p);

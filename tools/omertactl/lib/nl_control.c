@@ -19,6 +19,7 @@ struct om_nl_control {
 	struct nl_sock *sk;
 	char ifname[IFNAMSIZ];
 	om_on_control fn;
+	om_on_refused refused;
 	void *arg;
 	uint32_t asked;			/* sequence number of a pending bind */
 	int answer;			/* its answer: 0 or a negative errno */
@@ -62,13 +63,16 @@ static int on_ack(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-/* Refused datagrams are not reported: the handshake is tried again. */
 static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 {
 	const struct nlmsghdr *h = (const void *)((const char *)e - NLMSG_HDRLEN);
 
+	struct om_nl_control *c = arg;
+
 	(void)from;
-	take_answer(arg, h->nlmsg_seq, e->error);
+	take_answer(c, h->nlmsg_seq, e->error);
+	if (c->refused)
+		c->refused(h->nlmsg_seq, -e->error, c->arg);
 	return NL_SKIP;
 }
 
@@ -142,6 +146,7 @@ int om_nl_control_rebind(struct om_nl_control *c, const uint8_t *public,
 		return rc;
 	/* The kernel's answer is already queued, after the pending datagrams. */
 	c->fn = NULL;
+	c->refused = NULL;
 	do
 		rc = nl_recvmsgs_default(c->sk);
 	while (c->asked && rc >= 0);
@@ -170,12 +175,13 @@ int om_nl_control_fd(const struct om_nl_control *c)
 	return nl_socket_get_fd(c->sk);
 }
 
-int om_nl_control_read(struct om_nl_control *c, om_on_control fn, void *arg,
-		       struct om_err *err)
+int om_nl_control_read(struct om_nl_control *c, om_on_control fn, om_on_refused refused,
+		       void *arg, struct om_err *err)
 {
 	int rc = 0;
 
 	c->fn = fn;
+	c->refused = refused;
 	c->arg = arg;
 	/* Bounded, so that the caller's other work is not delayed. */
 	for (int i = 0; i < 32 && rc >= 0; i++)
@@ -185,11 +191,20 @@ int om_nl_control_read(struct om_nl_control *c, om_on_control fn, void *arg,
 	return om_err(err, OM_SYSTEM, "control datagrams: %s", nl_geterror(rc));
 }
 
-int om_nl_control_send(struct om_nl_control *c, struct om_control *datagram,
+int om_nl_control_report(struct om_nl_control *c, struct om_report *report, struct om_err *err)
+{
+	uint32_t seq;
+
+	report->has |= OM_BIT(OMERTA_A_REPORT_IFNAME);
+	memcpy(report->ifname, c->ifname, sizeof(c->ifname));
+	return om_nl_post(c->nl, OMERTA_CMD_AGENT_REPORT, &om_report_object, report, &seq, err);
+}
+
+int om_nl_control_send(struct om_nl_control *c, struct om_control *datagram, uint32_t *seq,
 		       struct om_err *err)
 {
 	datagram->has |= OM_BIT(OMERTA_A_CONTROL_IFNAME);
 	memcpy(datagram->ifname, c->ifname, sizeof(c->ifname));
 	return om_nl_post(c->nl, OMERTA_CMD_CONTROL_SEND, &om_control_object,
-			  datagram, err);
+			  datagram, seq, err);
 }

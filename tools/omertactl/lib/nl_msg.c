@@ -106,8 +106,14 @@ size_t om_msg_size(const struct om_object *obj, const void *data)
 		const struct om_list *list = om_field_ptr(f, data);
 
 		size += (size_t)nla_total_size(f->size);
+		if (f->type == OM_NEST)
+			size += om_msg_size(f->nest, om_field_ptr(f, data));
 		if (f->type != OM_MULTI)
 			continue;
+		if (f->nest != &om_prefix_object) {
+			size += list->n * om_msg_size(f->nest, list->v);
+			continue;
+		}
 		for (size_t k = 0; k < list->n; k++)
 			size += om_nl_prefix_size(OM_AT(list, struct om_prefix,
 							k));

@@ -16,8 +16,8 @@ struct nl_sock *om_nl_socket(struct om_nl *nl, const struct om_object *obj,
 			     struct om_err *err);
 
 /* Send a request on an open socket. The caller reads the answer, an error. */
-int om_nl_post(struct om_nl *nl, int cmd, const struct om_object *obj,
-	       const void *data, struct om_err *err);
+int om_nl_post(struct om_nl *nl, int cmd, const struct om_object *obj, const void *data,
+	       uint32_t *seq, struct om_err *err);
 
 /* The same, but success is acknowledged, too. *seq gets the request's number. */
 int om_nl_ask(struct om_nl *nl, int cmd, const struct om_object *obj,

@@ -42,6 +42,7 @@ void fake_reset(void)
 	om_list_free(&fake.addresses);
 	om_list_free(&fake.routes);
 	om_list_free(&fake.rules);
+	om_list_free(&fake.reported);
 	free(fake.log);
 	memset(&fake, 0, sizeof(fake));
 	fake_forget_log();
@@ -187,7 +188,8 @@ static int new_device(const struct om_device *req, struct om_err *err)
 		return om_err_sys(err, EEXIST, "the name is taken");
 	s = om_list_add(&fake.states, sizeof(*s));
 	s->dev.has = (OM_BIT(OMERTA_A_DEVICE_MAX + 1) - 2) &
-		     ~OM_BIT(OMERTA_A_DEVICE_CONTROL_BOUND);
+		     ~(OM_BIT(OMERTA_A_DEVICE_CONTROL_BOUND) | OM_BIT(OMERTA_A_DEVICE_AGENT_PID) |
+		       OM_BIT(OMERTA_A_DEVICE_AGENT_AGE) | OM_BIT(OMERTA_A_DEVICE_AGENT_STATS));
 	s->dev.ifindex = 2 + (uint32_t)fake.states.n;
 	s->dev.listen_port = 40000;
 	s->dev.chunk_size = 512;
@@ -575,21 +577,34 @@ int om_nl_control_fd(const struct om_nl_control *c)
 	return -1;
 }
 
-int om_nl_control_read(struct om_nl_control *c, om_on_control fn, void *arg,
-		       struct om_err *err)
+int om_nl_control_read(struct om_nl_control *c, om_on_control fn, om_on_refused refused,
+		       void *arg, struct om_err *err)
 {
 	(void)c;
 	(void)fn;
+	(void)refused;
 	(void)arg;
 	(void)err;
 	return OM_SYSTEM;
 }
 
-int om_nl_control_send(struct om_nl_control *c, struct om_control *datagram,
+int om_nl_control_send(struct om_nl_control *c, struct om_control *datagram, uint32_t *seq,
 		       struct om_err *err)
 {
 	(void)c;
 	(void)datagram;
+	(void)seq;
 	(void)err;
 	return OM_SYSTEM;
+}
+
+int om_nl_control_report(struct om_nl_control *c, struct om_report *report, struct om_err *err)
+{
+	(void)c;
+	(void)err;
+	for (size_t i = 0; i < report->handshakes.n; i++)
+		*(struct om_handshake *)om_list_add(&fake.reported, sizeof(struct om_handshake)) =
+			*OM_AT(&report->handshakes, struct om_handshake, i);
+	fake.counted = report->stats;
+	return OM_OK;
 }

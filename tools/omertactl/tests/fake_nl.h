@@ -35,6 +35,8 @@ struct fake {
 	unsigned int fail_bind;		/* refuse this one, from 1 */
 	unsigned int binds;		/* number of binds of the control socket */
 	uint8_t bound[OMERTA_KEY_LEN];	/* public key of the latest bind */
+	struct om_list reported;	/* struct om_handshake */
+	struct om_agent_stats counted;
 	uint8_t rx_secret[OMERTA_KEY_LEN];
 	uint8_t tx_secret[OMERTA_KEY_LEN];
 };

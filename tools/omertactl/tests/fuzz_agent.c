@@ -30,9 +30,10 @@ static struct {
 	unsigned int installed;
 } w;
 
-static bool reach(void *ctx, uint32_t peer_id)
+static bool reach(void *ctx, uint32_t peer_id, enum omerta_failure *why)
 {
 	(void)ctx;
+	(void)why;
 	return peer_id == PEER_ID;
 }
 
@@ -62,9 +63,10 @@ static void send_source(void *ctx, const struct om_agent_source *to,
 		abort();
 }
 
-static bool install(void *ctx, const struct om_agent_key *key)
+static bool install(void *ctx, const struct om_agent_key *key, enum omerta_failure *why)
 {
 	(void)ctx;
+	(void)why;
 	if (!w.may_install || key->peer_id != PEER_ID)
 		abort();
 	w.installed++;
@@ -135,6 +137,13 @@ static void unanswered(void *ctx, struct om_agent_peer *peer)
 		abort();
 }
 
+static void changed(void *ctx, struct om_agent_peer *peer)
+{
+	(void)ctx;
+	if (peer->id != PEER_ID || peer->failure > OMERTA_FAILURE_SYSTEM)
+		abort();
+}
+
 static const struct om_agent_ops ops = {
 	.reach = reach,
 	.send_peer = send_peer,
@@ -149,6 +158,7 @@ static const struct om_agent_ops ops = {
 	.agreed = see_mode,
 	.times = times,
 	.unanswered = unanswered,
+	.changed = changed,
 };
 
 static void deliver(const uint8_t *msg, size_t len, bool genuine)

@@ -480,6 +480,7 @@ static struct om_agent_peer peer_now(int n)
 
 	peer.time_from = 0;
 	memset(peer.told, 0, sizeof(peer.told));
+	peer.failure = -1;
 	return peer;
 }
 
@@ -1250,9 +1251,124 @@ static void old_mode(void)
 	world_tear_down();
 }
 
-static bool scale_reach(void *ctx, uint32_t peer_id)
+static bool shows(int n, int failure, int kind)
+{
+	const struct om_agent_peer *peer = world_peer(n);
+
+	return peer->failure == failure && peer->kind == kind;
+}
+
+static uint64_t counted(int n, unsigned int attr)
+{
+	return world.end[n].agent.count[attr];
+}
+
+#define FAILED(n, why)	counted(n, OMERTA_A_AGENT_STATS_FAILED_##why)
+
+/* Each failure is shown and counted as what it is, until there is a key. */
+static void failures(void)
+{
+	struct om_agent_source where;
+	unsigned int changes;
+
+	world_set_up();
+	world.quiet = true;
+	unit_ok(shows(A, -1, -1) && !world_peer(A)->since, "agent: nothing to show", "%s",
+		world_counts());
+	where = world.end[A].where;
+	world.end[A].where.len = 0;
+	world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
+	unit_ok(shows(A, OMERTA_FAILURE_NO_ENDPOINT, -1) && FAILED(A, NO_ENDPOINT) == 1 &&
+		world_peer(A)->since == 1, "agent: shows that there is no endpoint", "%d",
+		world_peer(A)->failure);
+	world.end[A].where = where;
+	world.down = true;
+	world_run(6);
+	unit_ok(shows(A, OMERTA_FAILURE_NOT_SENT, -1) && FAILED(A, NOT_SENT) == 1 &&
+		world_peer(A)->since == 2, "agent: shows that nothing was sent", "%d",
+		world_peer(A)->failure);
+	world.down = false;
+	world.full = true;
+	world.end[A].clock += 1000;
+	world_run(6);
+	unit_ok(shows(A, OMERTA_FAILURE_SYSTEM, -1) && FAILED(A, SYSTEM) == 1,
+		"agent: shows that no time can be stored", "%d", world_peer(A)->failure);
+	world.full = false;
+	world.cut[B] = true;
+	world_run(10);
+	unit_ok(shows(A, OMERTA_FAILURE_NO_ANSWER, -1) && FAILED(A, NO_ANSWER) == 1 &&
+		world_peer(A)->since == 5, "agent: shows that nothing answers", "%d, %u",
+		world_peer(A)->failure, world_peer(A)->since);
+	changes = world.end[A].changes;
+	world_run(2);
+	unit_ok(world.end[A].changes == changes, "agent: no change is none to show", "%s",
+		world_counts());
+	/* The kernel refuses to send it: the answer is not waited for. */
+	world_tell(&world.end[A], OM_AGENT_NOT_SENT, world_peer(A)->sent_id + 1);
+	unit_ok(world_peer(A)->sent, "agent: an earlier initiation was not sent", "%d",
+		world_peer(A)->failure);
+	world_tell(&world.end[A], OM_AGENT_NOT_SENT, world_peer(A)->sent_id);
+	unit_ok(shows(A, OMERTA_FAILURE_NOT_SENT, -1) && !world_peer(A)->sent,
+		"agent: shows what the kernel refused to send", "%d", world_peer(A)->failure);
+	world.cut[B] = false;
+	world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
+	world_run(3);
+	unit_ok(shows(A, -1, OMERTA_KEY_KIND_PSK) && shows(B, -1, OMERTA_KEY_KIND_PSK) &&
+		!world_peer(A)->since &&
+		counted(A, OMERTA_A_AGENT_STATS_BEGUN) == 6 &&
+		counted(A, OMERTA_A_AGENT_STATS_DONE) == 1 &&
+		counted(B, OMERTA_A_AGENT_STATS_BEGUN) == 1 &&
+		counted(B, OMERTA_A_AGENT_STATS_DONE) == 1,
+		"agent: shows the kind of its key", "%d, begun %llu, %llu; done %llu, %llu",
+		world_peer(A)->kind,
+		(unsigned long long)counted(A, OMERTA_A_AGENT_STATS_BEGUN),
+		(unsigned long long)counted(B, OMERTA_A_AGENT_STATS_BEGUN),
+		(unsigned long long)counted(A, OMERTA_A_AGENT_STATS_DONE),
+		(unsigned long long)counted(B, OMERTA_A_AGENT_STATS_DONE));
+	world_tear_down();
+}
+
+static void kinds(void)
+{
+	world_set_up_with(OM_KEM_ON, OM_KEM_ON);
+	memset(world_peer(A)->hs.psk, 0, OM_NOISE_KEY);
+	memset(world_peer(B)->hs.psk, 0, OM_NOISE_KEY);
+	world_run(5);
+	unit_ok(shows(A, -1, OMERTA_KEY_KIND_ML_KEM) && shows(B, -1, OMERTA_KEY_KIND_ML_KEM),
+		"agent: shows a key with ML-KEM", "%d", world_peer(A)->kind);
+	world_tear_down();
+	world_set_up();
+	memset(world_peer(A)->hs.psk, 0, OM_NOISE_KEY);
+	world.quiet = true;
+	world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
+	world_run(30);
+	unit_ok(shows(A, OMERTA_FAILURE_NOT_OPENED, -1) && FAILED(A, NOT_OPENED) >= 4 &&
+		shows(B, OMERTA_FAILURE_NOT_USED, -1) && FAILED(B, NOT_USED) >= 1 &&
+		!FAILED(A, NO_ANSWER), "agent: shows another preshared key", "%d, %d",
+		world_peer(A)->failure, world_peer(B)->failure);
+	world_tear_down();
+	world_set_up_with(OM_KEM_REQUIRED, OM_KEM_OFF);
+	world.quiet = true;
+	world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
+	world_run(3);
+	unit_ok(shows(B, OMERTA_FAILURE_MODE, -1) && FAILED(B, MODE) == 1,
+		"agent: shows a mode that is ruled out", "%d", world_peer(B)->failure);
+	world_tear_down();
+	world_set_up();
+	world.quiet = true;
+	put_time(world_peer(B)->latest, 1LL << 40);
+	world.cut[A] = true;
+	world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
+	world_run(3);
+	unit_ok(shows(B, OMERTA_FAILURE_OLD_TIME, -1) && FAILED(B, OLD_TIME) == 1,
+		"agent: shows an old time", "%d", world_peer(B)->failure);
+	world_tear_down();
+}
+
+static bool scale_reach(void *ctx, uint32_t peer_id, enum omerta_failure *why)
 {
 	(void)ctx;
+	(void)why;
 	(void)peer_id;
 	return true;
 }
@@ -1290,7 +1406,14 @@ static bool scale_remember(void *ctx, const struct om_agent_memory *m, size_t n)
 	return false;
 }
 
+static void scale_changed(void *ctx, struct om_agent_peer *peer)
+{
+	(void)ctx;
+	(void)peer;
+}
+
 static const struct om_agent_ops scale_ops = {
+	.changed = scale_changed,
 	.reach = scale_reach,
 	.send_peer = scale_send,
 	.epoch = scale_epoch,
@@ -1479,4 +1602,6 @@ void test_agent(void)
 	turns();
 	scale();
 	full_disk();
+	failures();
+	kinds();
 }

@@ -23,7 +23,17 @@ static void see_times(void *ctx, uint32_t peer_id, enum om_agent_time news)
 	spent += peer_id == 1 && news == OM_AGENT_TIME_SPENT;
 }
 
-static const struct om_agent_ops ops = { .times = see_times };
+/* Set to the daemon, so that changes are reported to the fake kernel */
+static struct om_daemon *reporter;
+
+static void see_change(void *ctx, struct om_agent_peer *peer)
+{
+	(void)ctx;
+	if (reporter)
+		om_peers_changed(reporter, peer);
+}
+
+static const struct om_agent_ops ops = { .times = see_times, .changed = see_change };
 static struct om_agent agent;
 
 static struct om_key *add_key(uint32_t peer_id, uint32_t local_id, uint32_t state,
@@ -428,6 +438,87 @@ static void other_peer(struct om_daemon *d)
 	}
 }
 
+static unsigned int lines_with(const char *text, const char *part)
+{
+	unsigned int n = 0;
+
+	for (const char *at = text; (at = strstr(at, part)); at++)
+		n++;
+	return n;
+}
+
+/* Changes of handshakes get to the kernel, each once, and to the log. */
+static void reports(struct om_daemon *d)
+{
+	int tty = dup(STDERR_FILENO), log;
+	char said[2000] = "";
+	struct om_agent_peer *peer;
+
+	set_up(d, "reports.times");
+	for (uint32_t i = 1; i <= 70; i++)
+		add_peer(i, (uint8_t)i);
+	om_peers_adopt(d);
+	unit_file("log", "", 0, 0600);
+	log = open(unit_path("log"), O_RDWR | O_APPEND);
+	dup2(log, STDERR_FILENO);
+	reporter = d;
+	peer = om_agent_find(&agent, 1);
+	peer->failure = OMERTA_FAILURE_NO_ANSWER;
+	peer->since = 5;
+	om_peers_changed(d, peer);
+	om_peers_changed(d, peer);
+	agent.count[OMERTA_A_AGENT_STATS_BEGUN] = 3;
+	unit_ok(om_peers_report(d) == UINT64_MAX && fake.reported.n == 1 &&
+		OM_AT(&fake.reported, struct om_handshake, 0)->peer_id == 1 &&
+		OM_AT(&fake.reported, struct om_handshake, 0)->tries == 5 &&
+		OM_AT(&fake.reported, struct om_handshake, 0)->failure == OMERTA_FAILURE_NO_ANSWER &&
+		!(OM_AT(&fake.reported, struct om_handshake, 0)->has &
+		  OM_BIT(OMERTA_A_HANDSHAKE_KIND)) &&
+		fake.counted.v[OMERTA_A_AGENT_STATS_BEGUN] == 3,
+		"daemon: a change is reported", "%zu", fake.reported.n);
+	unit_ok(om_peers_report(d) == UINT64_MAX && fake.reported.n == 1,
+		"daemon: once", "%zu", fake.reported.n);
+	agent.count[OMERTA_A_AGENT_STATS_RATE_LIMITED] = 1;
+	unit_ok(om_peers_report(d) == d->report_at && d->report_at > om_daemon_now() &&
+		!fake.counted.v[OMERTA_A_AGENT_STATS_RATE_LIMITED],
+		"daemon: counters alone wait", "%zu", fake.reported.n);
+	d->report_at = 0;
+	unit_ok(om_peers_report(d) == UINT64_MAX && fake.reported.n == 1 &&
+		fake.counted.v[OMERTA_A_AGENT_STATS_RATE_LIMITED] == 1,
+		"daemon: and are reported then", "%zu", fake.reported.n);
+	peer->since = 6;
+	om_peers_changed(d, peer);
+	om_peers_report(d);
+	peer->since = 0;
+	peer->failure = -1;
+	peer->kind = OMERTA_KEY_KIND_ML_KEM;
+	om_peers_changed(d, peer);
+	om_peers_report(d);
+	om_peers_changed(d, peer);
+	om_peers_report(d);
+	if (pread(log, said, sizeof(said) - 1, 0) < 0)
+		said[0] = '\0';
+	unit_ok(lines_with(said, "omr0: peer 1: no answer: look at its endpoint") == 1 &&
+		lines_with(said, "omr0: peer 1: keys are agreed on again") == 1,
+		"daemon: a change is logged once", "%s", said);
+	fake.reported.n = 0;
+	d->rebind = true;
+	unit_ok(!om_peers_bind(d) && om_peers_report(d) == UINT64_MAX && fake.reported.n == 1 &&
+		OM_AT(&fake.reported, struct om_handshake, 0)->kind == OMERTA_KEY_KIND_ML_KEM,
+		"daemon: a new binding gets what there is", "%zu", fake.reported.n);
+	fake.reported.n = 0;
+	for (peer = agent.first; peer; peer = peer->next)
+		om_peers_changed(d, peer);
+	om_agent_remove(&agent, 70);
+	unit_ok(om_peers_report(d) == UINT64_MAX && fake.reported.n == 69 && !d->to_report.n,
+		"daemon: many are reported in parts", "%zu", fake.reported.n);
+	reporter = NULL;
+	dup2(tty, STDERR_FILENO);
+	close(tty);
+	close(log);
+	tear_down(d);
+}
+
 static void become(struct om_daemon *d, uint8_t secret)
 {
 	om_agent_remove_all(d->agent);
@@ -633,6 +724,7 @@ void test_daemon(void)
 	rebound(&d);
 	other_psk(&d);
 	other_peer(&d);
+	reports(&d);
 	new_key(&d);
 	forget_time(&d);
 	addresses(&d);

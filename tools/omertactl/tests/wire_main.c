@@ -479,6 +479,15 @@ static void put_control(uint16_t len)
 	wire_end_message(at);
 }
 
+static unsigned int refusals;
+
+static void on_refused(uint32_t seq, int error, void *arg)
+{
+	(void)seq;
+	(void)arg;
+	refusals += error == ENETUNREACH;
+}
+
 /* A refusal of what was sent, and a datagram that is longer than any of ours */
 static void control(void)
 {
@@ -486,10 +495,21 @@ static void control(void)
 		.has = OM_BIT(OMERTA_A_CONTROL_DATA),
 		.data = { .len = 3, .b = "abc" },
 	};
+	struct om_handshake handshake = {
+		.has = OM_BIT(OMERTA_A_HANDSHAKE_PEER_ID) | OM_BIT(OMERTA_A_HANDSHAKE_FAILURE),
+		.peer_id = 3,
+		.failure = OMERTA_FAILURE_MODE,
+	};
+	struct om_report report = {
+		.has = OM_BIT(OMERTA_A_REPORT_HANDSHAKE),
+		.handshakes = { &handshake, 1, 1 },
+	};
+	static const uint8_t nest[] = { 8, 0, 1, 0, 3, 0, 0, 0, 8, 0, 4, 0, 6, 0, 0, 0 };
 	static const uint8_t public[OMERTA_KEY_LEN] = "public key one",
 			     other[OMERTA_KEY_LEN] = "public key two";
 	struct om_nl_control *control;
 	struct om_err err = { 0 };
+	uint32_t seq = 0;
 	bool ok;
 
 	wire_reset();
@@ -504,17 +524,21 @@ static void control(void)
 	put_control(OM_DATA_LEN + 1);
 	wire_datagram();
 	put_control(9);
-	ok = ok && !om_nl_control_read(control, on_control, &seen, &err);
-	unit_ok(ok && datagrams == 1 && seen.data.len == 9 &&
+	ok = ok && !om_nl_control_read(control, on_control, on_refused, &seen, &err);
+	unit_ok(ok && datagrams == 1 && refusals == 1 && seen.data.len == 9 &&
 		!memcmp(seen.data.b, "OMR ", 5) && seen.endpoint_port == 258 &&
 		seen.endpoint_addr.len == 4 && seen.endpoint_addr.b[3] == 7 &&
 		seen.local_addr.b[3] == 1,
 		"wire: a control datagram", "%u datagrams\n%s", datagrams, err.text);
-	ok = control && !om_nl_control_send(control, &c, &err);
+	ok = control && !om_nl_control_send(control, &c, &seq, &err);
 	unit_ok(ok && header_is(OMERTA_CMD_CONTROL_SEND, NLM_F_REQUEST) &&
 		sent_is(OMERTA_A_CONTROL_IFNAME, 0, "omr0", 5) &&
 		sent_is(OMERTA_A_CONTROL_DATA, 0, "abc", 3),
 		"wire: one that is sent", "%s", err.text);
+	ok = control && !om_nl_control_report(control, &report, &err);
+	unit_ok(ok && header_is(OMERTA_CMD_AGENT_REPORT, NLM_F_REQUEST) &&
+		sent_is(OMERTA_A_REPORT_IFNAME, 0, "omr0", 5) &&
+		sent_is(OMERTA_A_REPORT_HANDSHAKE | NLA_F_NESTED, 0, nest, sizeof(nest)), "wire: a report", "%s", err.text);
 	/* Again with another key. Datagrams before the answer are not taken for it. */
 	wire_reset();
 	wire_datagram();

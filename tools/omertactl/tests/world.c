@@ -66,11 +66,13 @@ static void send_source(void *ctx, const struct om_agent_source *to,
 		world.sent++;
 }
 
-static bool reach(void *ctx, uint32_t peer_id)
+static bool reach(void *ctx, uint32_t peer_id, enum omerta_failure *why)
 {
 	const struct world_end *e = ctx;
 
 	(void)peer_id;
+	if (!e->where.len)
+		*why = OMERTA_FAILURE_NO_ENDPOINT;
 	return e->where.len;
 }
 
@@ -102,11 +104,12 @@ static void delete(struct world_end *e, size_t i)
 	memmove(&e->key[i], &e->key[i + 1], (--e->keys - i) * sizeof(e->key[0]));
 }
 
-static bool install(void *ctx, const struct om_agent_key *k)
+static bool install(void *ctx, const struct om_agent_key *k, enum omerta_failure *why)
 {
 	struct world_end *e = ctx;
 	struct world_key *key;
 
+	*why = OMERTA_FAILURE_LIMIT;
 	if (e->keys == WORLD_KEYS || k->epoch != e->epoch)
 		return false;
 	key = &e->key[e->keys++];
@@ -229,6 +232,14 @@ static void unanswered(void *ctx, struct om_agent_peer *peer)
 	(void)peer;
 }
 
+static void changed(void *ctx, struct om_agent_peer *peer)
+{
+	struct world_end *e = ctx;
+
+	(void)peer;
+	e->changes++;
+}
+
 static const struct om_agent_ops ops = {
 	.reach = reach,
 	.send_peer = send_peer,
@@ -243,6 +254,7 @@ static const struct om_agent_ops ops = {
 	.agreed = agreed,
 	.times = times,
 	.unanswered = unanswered,
+	.changed = changed,
 };
 
 void world_start(int n)

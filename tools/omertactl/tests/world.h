@@ -49,6 +49,7 @@ struct world_end {
 		uint64_t at;
 	} asked[WORLD_ASKED];		/* initiations that its kernel sent */
 	unsigned int asks;
+	unsigned int changes;		/* of what others are shown */
 };
 
 struct world_message {
