@@ -8,7 +8,7 @@ set -u
 
 cd "$(dirname "$0")" || exit 1
 
-tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh losses.sh control.sh agent.sh up.sh units.sh bench.sh netns.sh)
+tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh losses.sh control.sh agent.sh up.sh units.sh bench.sh netns.sh around.sh)
 # Kernels made for it
 [[ ! -e /sys/kernel/debug/kunit/poly1305 ]] || tests+=('kunit.sh poly1305 chacha20poly1305 blake2s')
 [[ ! -e /proc/self/fail-nth ]] || tests+=(faults.sh)
@@ -24,6 +24,7 @@ core)
 		'agent.sh test_first_packet'
 		'up.sh test_up_down'
 		'units.sh test_start_stop test_restart'
+		'around.sh test_vxlan test_nat test_qdiscs'
 		'ends.sh test_module_unloaded'
 		'bench.sh test_chunks test_split'
 	)
