@@ -35,12 +35,12 @@ shows() {
 	on "$1" omertactl show "$DEV" | grep -F "$2"
 }
 
-# counted NS COUNTER: of handshakes
+# counted NS COUNTER: a counter of handshakes
 counted() {
 	on "$1" omertactl -j stats "$DEV" | jq ".[0][\"agent-stats\"][\"$2\"]"
 }
 
-# The state of handshakes is shown to all who may read it, and said once.
+# The state of handshakes is shown, and logged once.
 test_state() {
 	local key
 
@@ -51,8 +51,8 @@ test_state() {
 	shows b 'ago (X25519)'
 	refused shows a 'no new key'
 	is 1 counted a begun
-	is 1 counted a done
-	is 1 counted b done
+	is 1 counted a 'done'
+	is 1 counted b 'done'
 	# Without an agent nothing is known of it any more, and keys do not last.
 	stop a
 	shows a 'key agent: none, so keys are not renewed'

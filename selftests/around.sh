@@ -4,7 +4,7 @@
 # disciplines, XDP, mirrors, links that come and go. Needs root.
 #
 # usage: around.sh [TEST...]	the names of functions; all without
-# shellcheck disable=SC2317 # the tests are called by name
+# shellcheck disable=SC2317,SC2119 # the tests are called by name; arguments are optional
 set -u
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=lib_netns.sh
@@ -151,7 +151,7 @@ test_qdiscs() {
 	((tried >= 2)) || { echo "SKIP the kernel has $tried of the qdiscs"; exit 4; }
 }
 
-# What arrives is mirrored to another link, and what leaves.
+# Packets in both directions are mirrored to another link.
 test_mirrored() {
 	make_both
 	wants a ip link add mirror0 type dummy

@@ -114,7 +114,7 @@ shows() {
 	on "$1" omertactl show omr0 | grep -qF "$2"
 }
 
-# What the bound socket reports is shown as long as it is bound, and nobody else may report.
+# The report of the bound socket is shown as long as it is bound. No other socket may report.
 test_report() {
 	local peer=handshake=handshake:peer-id=u32:2
 

@@ -470,7 +470,7 @@ test_which_address() {
 # Names are looked up outside of the tunnel that needs them, by a user of their own.
 test_names_outside() {
 	named_files 'AllowedIPs = 0.0.0.0/0'
-	# Where they are mounted
+	# ip netns mounts the others on these.
 	touch /etc/resolv.conf /etc/nsswitch.conf
 	echo 'nameserver 203.0.113.53' >/etc/netns/omt-a/resolv.conf
 	echo 'hosts: files dns' >/etc/netns/omt-a/nsswitch.conf
@@ -479,7 +479,7 @@ test_names_outside() {
 	on a ip route add default via 192.0.2.2
 	bg b ./traffic.py serve-names 203.0.113.53 b.test 192.0.2.2
 	await eval "on b ss -Hlun 'sport = :53' | grep -q ."
-	# The server answers those who reach it.
+	# The server answers.
 	is 192.0.2.2 on a python3 -c 'import socket; print(socket.gethostbyname("b.test"))'
 	up b
 	up a
@@ -518,7 +518,7 @@ test_filter() {
 	on b ping -c 1 -W "$WAIT" fd09::1
 	notes 'packet filter added' reload a
 	refused on b ping -c 2 -W 1 10.9.0.1
-	# Of another device of the name
+	# The filter of another device with that name
 	on a ip link del omr0
 	up a
 	refused on b ping -c 2 -W 1 10.9.0.1

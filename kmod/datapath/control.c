@@ -619,7 +619,7 @@ static int add_admission(struct omerta_tunnel *tun)
 	return 0;
 }
 
-/* What was reported on behalf of an earlier binding is void. */
+/* Reports under an earlier binding become void. */
 static void renew_reader(struct omerta_control *control)
 {
 	put_pid(control->pid);

@@ -9,7 +9,7 @@
 #define OM_GUARD_NAME	(3 * IFNAMSIZ + 32)
 
 struct om_guard {
-	char name[OM_GUARD_NAME];	/* of the table */
+	char name[OM_GUARD_NAME];	/* the table's name */
 	bool changed;
 	bool removed;
 	char *before;			/* rules that were there, or NULL */
