@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What rtnl.c and rtnl_read.c share: the socket, and the batch of requests */
+/* The socket and the batch of requests, shared by rtnl.c and rtnl_read.c */
 #ifndef OM_RTNL_SOCKET_H
 #define OM_RTNL_SOCKET_H
 

@@ -49,7 +49,7 @@ struct world_end {
 		uint64_t at;
 	} asked[WORLD_ASKED];		/* initiations that its kernel sent */
 	unsigned int asks;
-	unsigned int changes;		/* of what others are shown */
+	unsigned int changes;		/* changes of the state shown to others */
 };
 
 struct world_message {
