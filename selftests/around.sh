@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What users put on a tunnel and below it: other tunnels, bridges, VRFs, NAT, queueing
+# Neighbours of a tunnel, on it and below it: other tunnels, bridges, VRFs, NAT, queueing
 # disciplines, XDP, mirrors, links that come and go. Needs root.
 #
 # usage: around.sh [TEST...]	the names of functions; all without

@@ -436,7 +436,7 @@ static int take_down(struct work *w, struct om_list *rules)
 	if (!rc)
 		rc = om_host_drop_rules(rules, err);
 	if (!rc) {
-		/* Whatever comes of the filter */
+		/* Even if the filter cannot be removed */
 		finish(w, &conf);
 		rc = om_guard_remove(&w->guard, err);
 	}
