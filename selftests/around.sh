@@ -137,10 +137,13 @@ test_qdiscs() {
 	local qdisc tried=0
 
 	make_both
+	wants a ip link add try0 type dummy
 	for qdisc in pfifo 'pfifo_fast' 'tbf rate 50mbit burst 64k latency 50ms' fq fq_codel sfq \
 		cake 'netem delay 1ms' 'red limit 400000 avpkt 1000' codel 'htb default 1' prio; do
 		# shellcheck disable=SC2086 # words
-		if on a tc qdisc replace dev omr0 root $qdisc; then
+		if on a tc qdisc replace dev try0 root $qdisc; then
+			# shellcheck disable=SC2086 # words
+			on a tc qdisc replace dev omr0 root $qdisc
 			tried=$((tried + 1))
 			pings a 10.9.0.2
 			copy a b 10.9.0.2 300000
@@ -156,8 +159,11 @@ test_mirrored() {
 	make_both
 	wants a ip link add mirror0 type dummy
 	on a ip link set mirror0 up
-	wants a tc qdisc add dev omr0 clsact
-	wants a tc filter add dev omr0 ingress matchall action mirred egress mirror dev mirror0
+	wants a ip link add try0 type dummy
+	wants a tc qdisc add dev try0 clsact
+	wants a tc filter add dev try0 ingress matchall action mirred egress mirror dev mirror0
+	on a tc qdisc add dev omr0 clsact
+	on a tc filter add dev omr0 ingress matchall action mirred egress mirror dev mirror0
 	on a tc filter add dev omr0 egress matchall action mirred egress mirror dev mirror0
 	copy a b 10.9.0.2 300000
 	copy b a 10.9.0.1 300000
@@ -198,7 +204,9 @@ test_halves() {
 test_xdp() {
 	make_both
 	./traffic.py xdp-pass >"$DIR/pass.o"
-	wants b ip link set omr0 xdpgeneric obj "$DIR/pass.o" sec xdp
+	wants b ip link set lo xdpgeneric obj "$DIR/pass.o" sec xdp
+	on b ip link set lo xdpgeneric off
+	on b ip link set omr0 xdpgeneric obj "$DIR/pass.o" sec xdp
 	pings a 10.9.0.2
 	copy a b 10.9.0.2 300000
 	copy b a 10.9.0.1 300000

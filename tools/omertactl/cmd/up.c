@@ -436,9 +436,9 @@ static int take_down(struct work *w, struct om_list *rules)
 	if (!rc)
 		rc = om_host_drop_rules(rules, err);
 	if (!rc) {
-		/* Even if the filter cannot be removed */
-		finish(w, &conf);
+		/* First, as commands may need the network; and they run even if it stays. */
 		rc = om_guard_remove(&w->guard, err);
+		finish(w, &conf);
 	}
 	om_config_free(&conf);
 	return rc;
