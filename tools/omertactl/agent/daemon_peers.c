@@ -691,6 +691,8 @@ static void log_change(struct om_daemon *d, struct om_agent_peer *peer)
 	}
 	if (peer->failure == OMERTA_FAILURE_NO_ANSWER)
 		text = "no answer: look at its endpoint, at both public keys, at PostQuantum, and at firewalls";
+	else if (peer->failure == OMERTA_FAILURE_NO_ENDPOINT)
+		text = "it has no endpoint, so only it can begin: set Endpoint, or wait for it";
 	else if (peer->failure == OMERTA_FAILURE_NOT_SENT)
 		text = "no route to its endpoint, or the device is down";
 	else

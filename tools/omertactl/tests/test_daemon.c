@@ -489,6 +489,9 @@ static void reports(struct om_daemon *d)
 	peer->since = 6;
 	om_peers_changed(d, peer);
 	om_peers_report(d);
+	peer->failure = OMERTA_FAILURE_NO_ENDPOINT;
+	om_peers_changed(d, peer);
+	om_peers_report(d);
 	peer->since = 0;
 	peer->failure = -1;
 	peer->kind = OMERTA_KEY_KIND_ML_KEM;
@@ -499,6 +502,7 @@ static void reports(struct om_daemon *d)
 	if (pread(log, said, sizeof(said) - 1, 0) < 0)
 		said[0] = '\0';
 	unit_ok(lines_with(said, "omr0: peer 1: no answer: look at its endpoint") == 1 &&
+		lines_with(said, "omr0: peer 1: it has no endpoint") == 1 &&
 		lines_with(said, "omr0: peer 1: keys are agreed on again") == 1,
 		"daemon: a change is logged once", "%s", said);
 	fake.reported.n = 0;
