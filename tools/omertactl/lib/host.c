@@ -350,8 +350,8 @@ static int apply_routes(struct apply *a)
 
 /*
  * Rules: two for each family with a default route, and one for names, if they are looked up by a
- * user of their own. The main table's routes take precedence, except for its default route. They are
- * removed in the other order, so that the first one always tells whose the second one is.
+ * user of their own. The main table's routes take precedence, except for its default route. They
+ * are removed in the other order, so that the first one always tells whose the second one is.
  */
 
 static struct om_rule rule_of(int family, size_t rule, uint32_t mark)
