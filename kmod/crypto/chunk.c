@@ -7,7 +7,7 @@
 #include "crypto/chunk.h"
 
 #include <crypto/chacha20poly1305.h>
-#include <linux/bits.h>
+#include <linux/bitops.h>
 #include <linux/export.h>
 
 #include "compat/compat.h"
@@ -28,10 +28,10 @@ static unsigned int count_mb(const struct omerta_engine *engine,
 		return 0;
 	for (i = 0; i < n && i < OMERTA_CHUNK_LIST; i++) {
 		bytes += list[i].len;
-		if (bytes > *engine->at_once)
+		if (bytes > engine->limits->at_once)
 			break;
 	}
-	if (i == 1 && list[0].len > engine->alone)
+	if (i == 1 && !(engine->limits->alone & BIT(omerta_engine_kind(list[0].len))))
 		return 0;
 	return i && may_use_simd() ? i : 0;
 }

@@ -5,9 +5,11 @@
  */
 #include "crypto/engines.h"
 
+#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
+#include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -68,26 +70,26 @@ enum isa { AVX512IFMA, AVX512VL, AVX2, SSSE3, SSE2, NEON, ISAS };
 /* At most so many bytes at once, fewer if they take too long here; see limit_bytes(). */
 #define MOST_AT_ONCE	65536
 
-static u32 at_once[ISAS] = { [0 ... ISAS - 1] = MOST_AT_ONCE };
+/* Written before the engine of that instruction set is used, later only read */
+static struct omerta_engine_limits limits[ISAS] = {
+	[0 ... ISAS - 1] = { .at_once = MOST_AT_ONCE, .alone = U32_MAX }
+};
 
-#define ENGINE(ISA, isa, alone)						\
+#define ENGINE(ISA, isa)						\
 	{ "mb-" #isa, has_##isa, omerta_mb_keys_##isa,			\
 	  omerta_mb_crypt_##isa, omerta_mb_tags_##isa,			\
-	  omerta_mb_wipe_##isa, alone, &at_once[ISA] }
+	  omerta_mb_wipe_##isa, &limits[ISA] }
 
-/*
- * Fastest first. Lone chunks longer than the number are faster with the library: see the curves
- * of "make bench-chunk".
- */
+/* Fastest first */
 static const struct omerta_engine engines[] = {
 #ifdef MB_X86
-	ENGINE(AVX512IFMA, avx512ifma, 65536),
-	ENGINE(AVX512VL, avx512vl, 65536),
-	ENGINE(AVX2, avx2, 65536),
-	ENGINE(SSSE3, ssse3, 128),
-	ENGINE(SSE2, sse2, 128),
+	ENGINE(AVX512IFMA, avx512ifma),
+	ENGINE(AVX512VL, avx512vl),
+	ENGINE(AVX2, avx2),
+	ENGINE(SSSE3, ssse3),
+	ENGINE(SSE2, sse2),
 #elif defined(MB_ARM64)
-	ENGINE(NEON, neon, 65536),
+	ENGINE(NEON, neon),
 #endif
 };
 
@@ -110,6 +112,32 @@ static void limit_bytes(u32 *bytes, u64 ns)
 	*bytes = clamp_t(u64, fit, LEAST_AT_ONCE, MOST_AT_ONCE);
 }
 
+/* Set the kinds of lone chunks with which @engine is not slower. Returns 0 or -ENOMEM. */
+static int limit_alone(u32 *alone, const struct omerta_engine *engine)
+{
+	u64 ours, other;
+	u32 kinds = 0, len;
+	int err;
+
+	for (len = 64; len < MOST_AT_ONCE; len += len < 1024 ? 64 : len) {
+		/* Of more than 1024 bytes, one between two powers of two */
+		u32 timed = len < 1024 ? len : 3 * len / 2;
+
+		err = omerta_selftest_time(engine, 1, timed, &ours);
+		if (!err)
+			err = omerta_selftest_time(NULL, 1, timed, &other);
+		if (err)
+			return err;
+		if (ours <= other)
+			kinds |= BIT(omerta_engine_kind(timed));
+	}
+	/* Chunks of 1024 and of no bytes are like the next longer ones. */
+	kinds |= (kinds & BIT(OMERTA_KINDS_BY_BLOCK + 1)) >> 1;
+	kinds |= (kinds & BIT(1)) >> 1;
+	*alone = kinds;
+	return 0;
+}
+
 /* Test an engine once. Returns 0, -EOPNOTSUPP or -ENOMEM. */
 static int check_engine(const struct omerta_engine *engine)
 {
@@ -120,10 +148,15 @@ static int check_engine(const struct omerta_engine *engine)
 	if (!engine->is_supported() || !may_use_simd())
 		return -EOPNOTSUPP;
 	if (*v == UNTESTED) {
-		err = omerta_selftest_time(engine, &ns);
+		struct omerta_engine_limits *l = &limits[engine->limits - limits];
+
+		err = omerta_selftest_time(engine, OMERTA_CHUNK_LIST, OMERTA_CHUNK_MIN, &ns);
 		if (err)
 			return err;
-		limit_bytes(&at_once[engine->at_once - at_once], ns);
+		limit_bytes(&l->at_once, ns);
+		err = limit_alone(&l->alone, engine);
+		if (err)
+			return err;
 		err = omerta_selftest(engine);
 		if (err == -ENOMEM)
 			return err;

@@ -2,9 +2,24 @@
 #ifndef _OMERTA_ENGINES_H
 #define _OMERTA_ENGINES_H
 
+#include <linux/bitops.h>
+#include <linux/math.h>
+
 #include "crypto/chunk.h"
 
 struct omerta_mb;
+
+/**
+ * struct omerta_engine_limits - which chunks an engine gets; measured before its first use
+ * @at_once: most bytes of a list that are processed with preemption off; longer chunks go to
+ *	     the library
+ * @alone: BIT(omerta_engine_kind(length)) is set if the engine is at least as fast as the
+ *	   library with chunks of such a length that have no other beside them
+ */
+struct omerta_engine_limits {
+	u32 at_once;
+	u32 alone;
+};
 
 /**
  * struct omerta_engine - a multi-buffer engine, made for one instruction set
@@ -14,9 +29,7 @@ struct omerta_mb;
  * @crypt: encrypt or decrypt a list, see mb_simd.h
  * @tags: make the tags of a list, see mb_simd.h
  * @wipe: zeroize the secrets in a scratch area, see mb_simd.h
- * @alone: longest chunk, in bytes, that is faster than the library if there is no other
- * @at_once: most bytes of a list that are processed with preemption off; longer chunks go to
- *	     the library
+ * @limits: which chunks it gets
  */
 struct omerta_engine {
 	const char *name;
@@ -28,9 +41,26 @@ struct omerta_engine {
 	void (*tags)(struct omerta_mb *mb, const struct omerta_chunk *list,
 		     unsigned int n);
 	void (*wipe)(struct omerta_mb *mb, unsigned int n);
-	u32 alone;
-	const u32 *at_once;
+	const struct omerta_engine_limits *limits;
 };
+
+/* Chunks up to this length are of a kind by their number of ChaCha20 blocks. */
+#define OMERTA_KINDS_BY_BLOCK	16
+
+/**
+ * omerta_engine_kind() - kind of a chunk that has no other beside it
+ * @len: its length in bytes, at most 65536
+ *
+ * Return: blocks of 64 bytes, if they are few; then a number for each power of two.
+ */
+static inline unsigned int omerta_engine_kind(u32 len)
+{
+	u32 blocks = DIV_ROUND_UP(len, 64);
+
+	if (blocks <= OMERTA_KINDS_BY_BLOCK)
+		return blocks;
+	return OMERTA_KINDS_BY_BLOCK + fls(blocks - 1) - fls(OMERTA_KINDS_BY_BLOCK - 1);
+}
 
 int omerta_engine_init(void);
 void omerta_engine_exit(void);

@@ -134,9 +134,9 @@ static bool engine_works(const struct omerta_engine *engine, struct check *check
 
 	prandom_seed_state(&check->rnd, 1);
 	for (i = 0; i < CHECK_LISTS; i++) {
-		u32 bytes = i < CHECK_LONG ? *engine->at_once : CHECK_BYTES;
+		u32 bytes = i < CHECK_LONG ? engine->limits->at_once : CHECK_BYTES;
 
-		n = make_list(check, min(bytes, *engine->at_once));
+		n = make_list(check, min(bytes, engine->limits->at_once));
 		omerta_mb_seal(engine, check->list, n, check->secret);
 		if (!is_sealed_well(check, n) || !opens_well(engine, check, n))
 			return false;
@@ -213,7 +213,7 @@ static struct check *alloc_check(u32 bytes)
  */
 int omerta_selftest(const struct omerta_engine *engine)
 {
-	u32 bytes = engine ? *engine->at_once : 0;
+	u32 bytes = engine ? engine->limits->at_once : 0;
 	struct check *check = alloc_check(max_t(u32, bytes, CHECK_BYTES));
 	bool works;
 
@@ -225,34 +225,45 @@ int omerta_selftest(const struct omerta_engine *engine)
 }
 
 /**
- * omerta_selftest_time() - measure the time of a list of OMERTA_CHUNK_LIST full chunks
- * @engine: the engine
- * @ns: set to the shortest of several times, in nanoseconds, on the current CPU
+ * omerta_selftest_time() - measure how long lists take to seal
+ * @engine: the engine; NULL for the library
+ * @n: number of chunks of a list
+ * @len: length of each chunk, in bytes
+ * @ns: set to the shortest of several times, in nanoseconds, on the current CPU, of as many lists
+ *	as fit into OMERTA_CHUNK_LIST full chunks, at least one
  *
  * Context: process context; the scratch areas of mb.c exist.
  * Return: 0 or -ENOMEM.
  */
-int omerta_selftest_time(const struct omerta_engine *engine, u64 *ns)
+int omerta_selftest_time(const struct omerta_engine *engine, unsigned int n, u32 len, u64 *ns)
 {
-	struct check *check = alloc_check(CHECK_BYTES);
-	unsigned int i;
+	/* Clocks can have steps that are longer than the time of a short chunk. */
+	unsigned int lists = max(1U, CHECK_BYTES / (n * len));
+	struct check *check = alloc_check(max(CHECK_BYTES, n * len));
+	unsigned int i, j;
 	u64 start;
 
 	if (!check)
 		return -ENOMEM;
-	for (i = 0; i < OMERTA_CHUNK_LIST; i++) {
+	for (i = 0; i < n; i++) {
 		struct omerta_chunk *c = &check->list[i];
 
-		c->plain = check->plain + i * OMERTA_CHUNK_MIN;
-		c->sealed = check->sealed + i * (OMERTA_CHUNK_MIN + OMERTA_TAG_LEN);
+		c->plain = check->plain + i * len;
+		c->sealed = check->sealed + i * (len + OMERTA_TAG_LEN);
 		c->nonce = i;
-		c->len = OMERTA_CHUNK_MIN;
+		c->len = len;
 	}
 	*ns = U64_MAX;
 	for (i = 0; i < CHECK_TIMES; i++) {
 		start = ktime_get_ns();
-		omerta_mb_seal(engine, check->list, OMERTA_CHUNK_LIST, check->secret);
+		for (j = 0; j < lists; j++) {
+			if (engine)
+				omerta_mb_seal(engine, check->list, n, check->secret);
+			else
+				omerta_chunk_seal(NULL, check->list, n, check->secret);
+		}
 		*ns = min(*ns, ktime_get_ns() - start);
+		cond_resched();
 	}
 	free_check(check);
 	return 0;

@@ -7,6 +7,6 @@
 struct omerta_engine;
 
 int omerta_selftest(const struct omerta_engine *engine);
-int omerta_selftest_time(const struct omerta_engine *engine, u64 *ns);
+int omerta_selftest_time(const struct omerta_engine *engine, unsigned int n, u32 len, u64 *ns);
 
 #endif /* _OMERTA_SELFTEST_H */

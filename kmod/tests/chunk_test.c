@@ -79,7 +79,7 @@ static void wycheproof(struct kunit *test)
 static void with_each_isa(struct kunit *test, void (*check)(struct kunit *test))
 {
 	const struct omerta_engine *isa, *best = default_engine;
-	const u32 unlimited = U32_MAX;
+	const struct omerta_engine_limits unlimited = { .at_once = U32_MAX, .alone = U32_MAX };
 	struct omerta_engine engine;
 
 	default_engine = NULL;
@@ -89,8 +89,7 @@ static void with_each_isa(struct kunit *test, void (*check)(struct kunit *test))
 			continue;
 		/* The same lists on each machine, however slow */
 		engine = *isa;
-		engine.at_once = &unlimited;
-		engine.alone = unlimited;
+		engine.limits = &unlimited;
 		default_engine = &engine;
 		check(test);
 	}
@@ -272,6 +271,10 @@ static void tags_nothing(struct omerta_mb *mb, const struct omerta_chunk *list,
 {
 }
 
+static void wipes_nothing(struct omerta_mb *mb, unsigned int n)
+{
+}
+
 /* Catches: a self-test that lets a wrong engine pass, or a right one not. */
 static void self_test(struct kunit *test)
 {
@@ -341,7 +344,7 @@ static void limit_by_time(struct kunit *test)
 
 /* An engine, and the most that it was given */
 static const struct omerta_engine *measured;
-static u32 most_bytes, most_alone;
+static u32 most_bytes, least_alone, most_alone;
 
 static void measuring_keys(struct omerta_mb *mb, const u8 *secret,
 			   const struct omerta_chunk *list, unsigned int n, bool open)
@@ -351,8 +354,10 @@ static void measuring_keys(struct omerta_mb *mb, const u8 *secret,
 
 	for (i = 0; i < n; i++)
 		bytes += list[i].len;
-	if (n == 1)
+	if (n == 1) {
+		least_alone = min(least_alone, list[0].len);
 		most_alone = max(most_alone, list[0].len);
+	}
 	most_bytes = max(most_bytes, bytes);
 	measured->keys(mb, secret, list, n, open);
 }
@@ -451,7 +456,10 @@ static void wiped(struct kunit *test)
 /* Catches: more bytes at once than preemption may be off for, or lone chunks for the library. */
 static void one_limits_hold(struct kunit *test)
 {
-	const u32 at_once = 2048;
+	const struct omerta_engine_limits few = {
+		.at_once = 2048,
+		.alone = BIT(5) | BIT(6) | BIT(7)
+	};
 	struct omerta_engine engine;
 
 	if (!default_engine)
@@ -459,20 +467,50 @@ static void one_limits_hold(struct kunit *test)
 	engine = *default_engine;
 	measured = default_engine;
 	engine.keys = measuring_keys;
-	engine.alone = 300;
-	engine.at_once = &at_once;
+	engine.limits = &few;
 	most_bytes = 0;
+	least_alone = U32_MAX;
 	most_alone = 0;
 	check_random_lists(test, &engine, 1200);
-	KUNIT_EXPECT_LE(test, most_bytes, at_once);
-	KUNIT_EXPECT_LE(test, at_once - 1200, most_bytes);
-	KUNIT_EXPECT_LE(test, most_alone, engine.alone);
-	KUNIT_EXPECT_LE(test, 200U, most_alone);
+	KUNIT_EXPECT_LE(test, most_bytes, few.at_once);
+	KUNIT_EXPECT_LE(test, few.at_once - 1200, most_bytes);
+	KUNIT_EXPECT_LE(test, 257U, least_alone);
+	KUNIT_EXPECT_LE(test, most_alone, 448U);
+	KUNIT_EXPECT_LE(test, least_alone, most_alone);
 }
 
 static void limits_hold(struct kunit *test)
 {
 	with_each_isa(test, one_limits_hold);
+}
+
+/* Not faster than the library, as that seals each chunk twice */
+static void twice_keys(struct omerta_mb *mb, const u8 *secret,
+		       const struct omerta_chunk *list, unsigned int n, bool open)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2 * n; i++)
+		chacha20poly1305_encrypt(list[i / 2].sealed, list[i / 2].plain, list[i / 2].len,
+					 NULL, 0, list[i / 2].nonce, secret);
+	mb->stashed = 0;
+}
+
+/* Catches: lone chunks that go to the slower of engine and library. */
+static void lone_measured(struct kunit *test)
+{
+	const struct omerta_engine slow = {
+		.keys = twice_keys, .crypt = does_nothing, .tags = tags_nothing,
+		.wipe = wipes_nothing,
+	};
+	struct omerta_engine quick = slow;
+	u32 alone = 1;
+
+	quick.keys = makes_nothing;
+	KUNIT_ASSERT_EQ(test, limit_alone(&alone, &slow), 0);
+	KUNIT_EXPECT_EQ(test, alone, 0U);
+	KUNIT_ASSERT_EQ(test, limit_alone(&alone, &quick), 0);
+	KUNIT_EXPECT_EQ(test, alone, BIT(omerta_engine_kind(MOST_AT_ONCE) + 1) - 1);
 }
 
 static void one_lengths_differ(struct kunit *test)
@@ -764,6 +802,7 @@ static struct kunit_case chunk_cases[] = {
 	KUNIT_CASE(limit_by_time),
 	KUNIT_CASE(wiped),
 	KUNIT_CASE(limits_hold),
+	KUNIT_CASE(lone_measured),
 	KUNIT_CASE(lengths_differ),
 	KUNIT_CASE(lengths_in_list),
 	KUNIT_CASE(list_in_place),

@@ -124,12 +124,11 @@ void lists_check(const struct omerta_engine *engine, const struct lists_spec *sp
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
 	/* The same lists on each machine, however slow */
 	struct omerta_engine unlimited = *engine;
-	const u32 at_once = U32_MAX;
+	const struct omerta_engine_limits none = { .at_once = U32_MAX, .alone = U32_MAX };
 	u8 secret[OMERTA_SECRET_LEN];
 	unsigned int i;
 
-	unlimited.at_once = &at_once;
-	unlimited.alone = U32_MAX;
+	unlimited.limits = &none;
 	engine = &unlimited;
 	test_pattern(secret, sizeof(secret), spec->seed);
 	for (i = 0; i < spec->n; i++) {
