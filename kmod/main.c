@@ -81,5 +81,8 @@ module_exit(omerta_exit);
 
 MODULE_DESCRIPTION("Encrypting IP-over-UDP tunnel that works in parallel chunks");
 MODULE_LICENSE("GPL");
+#ifdef OMERTA_VERSION
+MODULE_VERSION(OMERTA_VERSION);
+#endif
 MODULE_ALIAS_RTNL_LINK(KBUILD_MODNAME);
 MODULE_ALIAS_GENL_FAMILY(OMERTA_FAMILY_NAME);

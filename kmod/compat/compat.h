@@ -175,6 +175,15 @@ static inline void free_netdev_dummy(struct net_device *dev)
 }
 #endif
 
+#ifndef OMERTA_HAVE_ETHTOOL_PUTS
+#define ethtool_puts(to, text)	ethtool_sprintf(to, "%s", text)
+#endif
+
+/* Older kernels do not show queues. */
+#ifndef OMERTA_HAVE_QUEUE_SET_NAPI
+#define netif_queue_set_napi(dev, queue, type, napi)	((void)0)
+#endif
+
 #ifdef OMERTA_HAVE_NEWLINK_PARAMS
 #define OMERTA_NEWLINK(name, fn)					\
 	static int name(struct net_device *dev,				\
@@ -187,6 +196,7 @@ static inline void free_netdev_dummy(struct net_device *dev)
 /* Before 6.15 newlink had separate parameters. */
 struct rtnl_newlink_params {
 	struct net *src_net;
+	struct nlattr **data;
 };
 
 static inline struct net *rtnl_newlink_link_net(struct rtnl_newlink_params *p)
@@ -199,7 +209,10 @@ static inline struct net *rtnl_newlink_link_net(struct rtnl_newlink_params *p)
 			struct nlattr *tb[], struct nlattr *data[],	\
 			struct netlink_ext_ack *extack)			\
 	{								\
-		struct rtnl_newlink_params p = { .src_net = src_net };	\
+		struct rtnl_newlink_params p = {			\
+			.src_net = src_net,				\
+			.data = data,					\
+		};							\
 									\
 		return fn(dev, &p, extack);				\
 	}

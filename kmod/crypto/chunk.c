@@ -9,6 +9,7 @@
 #include <crypto/chacha20poly1305.h>
 #include <linux/bitops.h>
 #include <linux/export.h>
+#include <linux/math.h>
 
 #include "compat/compat.h"
 #include "crypto/engines.h"
@@ -21,8 +22,8 @@ static_assert(OMERTA_TAG_LEN == CHACHA20POLY1305_AUTHTAG_SIZE);
 static unsigned int count_mb(const struct omerta_engine *engine,
 			     const struct omerta_chunk *list, unsigned int n)
 {
+	u32 bytes = 0, blocks;
 	unsigned int i;
-	u32 bytes = 0;
 
 	if (!engine)
 		return 0;
@@ -31,8 +32,11 @@ static unsigned int count_mb(const struct omerta_engine *engine,
 		if (bytes > engine->limits->at_once)
 			break;
 	}
-	if (i == 1 && !(engine->limits->alone & BIT(omerta_engine_kind(list[0].len))))
-		return 0;
+	if (i == 1) {
+		blocks = DIV_ROUND_UP(list[0].len, 64);
+		if (!(engine->limits->alone & BIT(blocks <= 16 ? blocks : 12 + fls(blocks - 1))))
+			return 0;
+	}
 	return i && may_use_simd() ? i : 0;
 }
 

@@ -112,29 +112,26 @@ static void limit_bytes(u32 *bytes, u64 ns)
 	*bytes = clamp_t(u64, fit, LEAST_AT_ONCE, MOST_AT_ONCE);
 }
 
-/* Set the kinds of lone chunks with which @engine is not slower. Returns 0 or -ENOMEM. */
+/* Set the lengths of lone chunks with which @engine is not slower. Returns 0 or -ENOMEM. */
 static int limit_alone(u32 *alone, const struct omerta_engine *engine)
 {
+	u32 bit, good = 0, len;
 	u64 ours, other;
-	u32 kinds = 0, len;
 	int err;
 
-	for (len = 64; len < MOST_AT_ONCE; len += len < 1024 ? 64 : len) {
-		/* Of more than 1024 bytes, one between two powers of two */
-		u32 timed = len < 1024 ? len : 3 * len / 2;
-
-		err = omerta_selftest_time(engine, 1, timed, &ours);
+	for (bit = 1; bit <= 22; bit++) {
+		/* One length between two powers of two */
+		len = bit <= 16 ? 64 * bit : 96U << (bit - 13);
+		err = omerta_selftest_time(engine, 1, len, &ours);
 		if (!err)
-			err = omerta_selftest_time(NULL, 1, timed, &other);
+			err = omerta_selftest_time(NULL, 1, len, &other);
 		if (err)
 			return err;
 		if (ours <= other)
-			kinds |= BIT(omerta_engine_kind(timed));
+			good |= BIT(bit);
 	}
-	/* Chunks of 1024 and of no bytes are like the next longer ones. */
-	kinds |= (kinds & BIT(OMERTA_KINDS_BY_BLOCK + 1)) >> 1;
-	kinds |= (kinds & BIT(1)) >> 1;
-	*alone = kinds;
+	/* An empty chunk is like the shortest. */
+	*alone = good | (good & BIT(1)) >> 1;
 	return 0;
 }
 

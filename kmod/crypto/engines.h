@@ -2,19 +2,20 @@
 #ifndef _OMERTA_ENGINES_H
 #define _OMERTA_ENGINES_H
 
-#include <linux/bitops.h>
-#include <linux/math.h>
-
 #include "crypto/chunk.h"
 
 struct omerta_mb;
+
+/* Room for the name of an engine */
+#define OMERTA_ENGINE_NAME_MAX	16
 
 /**
  * struct omerta_engine_limits - which chunks an engine gets; measured before its first use
  * @at_once: most bytes of a list that are processed with preemption off; longer chunks go to
  *	     the library
- * @alone: BIT(omerta_engine_kind(length)) is set if the engine is at least as fast as the
- *	   library with chunks of such a length that have no other beside them
+ * @alone: a bit for each kind of length is set if the engine is at least as fast as the library
+ *	   with chunks that have no other beside them: bit N for N blocks of 64 bytes, up to 16;
+ *	   then bit 12 + N for up to 2^N blocks
  */
 struct omerta_engine_limits {
 	u32 at_once;
@@ -43,24 +44,6 @@ struct omerta_engine {
 	void (*wipe)(struct omerta_mb *mb, unsigned int n);
 	const struct omerta_engine_limits *limits;
 };
-
-/* Chunks up to this length are of a kind by their number of ChaCha20 blocks. */
-#define OMERTA_KINDS_BY_BLOCK	16
-
-/**
- * omerta_engine_kind() - kind of a chunk that has no other beside it
- * @len: its length in bytes, at most 65536
- *
- * Return: blocks of 64 bytes, if they are few; then a number for each power of two.
- */
-static inline unsigned int omerta_engine_kind(u32 len)
-{
-	u32 blocks = DIV_ROUND_UP(len, 64);
-
-	if (blocks <= OMERTA_KINDS_BY_BLOCK)
-		return blocks;
-	return OMERTA_KINDS_BY_BLOCK + fls(blocks - 1) - fls(OMERTA_KINDS_BY_BLOCK - 1);
-}
 
 int omerta_engine_init(void);
 void omerta_engine_exit(void);

@@ -23,6 +23,7 @@
 #include "peer/event.h"
 #include "peer/peer.h"
 #include "datapath/stats.h"
+#include "datapath/trace.h"
 #include "peer/tenant.h"
 #include "datapath/udp.h"
 
@@ -399,7 +400,7 @@ static void admission_work(struct work_struct *work)
 		}
 		rcu_read_unlock();
 		if (reason != OMERTA_DROP_NONE)
-			omerta_drop(adm->tun->drops, NULL, reason, 1);
+			omerta_drop(adm->tun, NULL, reason, 1);
 		free_pending(d);
 	}
 	if (i == PENDING_BATCH)
@@ -490,6 +491,7 @@ enum omerta_drop omerta_control_recv(struct omerta_tunnel *tun, int iif,
 	const struct omerta_binding *b = reader_of(tun);
 	struct omerta_sent_set *sent = NULL;
 
+	trace_omerta_control_rx(tun, data, len, from);
 	if (!b)
 		return OMERTA_DROP_RX_CONTROL;
 	if (!b->adm)
@@ -785,7 +787,7 @@ static void purge_pending(struct omerta_admission *adm)
 	struct omerta_datagram *d;
 
 	while ((d = next_pending(adm))) {
-		omerta_drop(adm->tun->drops, NULL, OMERTA_DROP_RX_CONTROL, 1);
+		omerta_drop(adm->tun, NULL, OMERTA_DROP_RX_CONTROL, 1);
 		free_pending(d);
 	}
 }

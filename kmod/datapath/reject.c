@@ -71,7 +71,7 @@ void omerta_reject(struct omerta_tunnel *tun, struct sk_buff *skb,
 	/* After the device went down, no NAPI would send the error. */
 	if (reason == OMERTA_DROP_TX_NOMEM || !netif_running(tun->dev) ||
 	    skb_queue_len_lockless(&tun->rejects) >= REJECTS_MAX) {
-		omerta_drop(tun->drops, skb, reason, PACKETS(skb));
+		omerta_drop(tun, skb, reason, PACKETS(skb));
 		return;
 	}
 	skb_dst_force(skb);
@@ -141,7 +141,7 @@ bool omerta_reject_send(struct omerta_tunnel *tun)
 
 	while (n-- && (skb = skb_dequeue(&tun->rejects))) {
 		send_error(skb);
-		omerta_drop(tun->drops, skb, REJECT_CB(skb)->reason, PACKETS(skb));
+		omerta_drop(tun, skb, REJECT_CB(skb)->reason, PACKETS(skb));
 	}
 	return !skb_queue_empty_lockless(&tun->rejects);
 }
@@ -157,5 +157,5 @@ void omerta_reject_purge(struct omerta_tunnel *tun)
 	struct sk_buff *skb;
 
 	while ((skb = skb_dequeue(&tun->rejects)))
-		omerta_drop(tun->drops, skb, REJECT_CB(skb)->reason, PACKETS(skb));
+		omerta_drop(tun, skb, REJECT_CB(skb)->reason, PACKETS(skb));
 }

@@ -14,6 +14,7 @@
 #include "datapath/control.h"
 #include "datapath/reject.h"
 #include "datapath/rx_burst.h"
+#include "datapath/trace.h"
 #include "datapath/txq.h"
 #include "datapath/udp.h"
 
@@ -48,6 +49,7 @@ struct datagram {
 static void open_run(struct omerta_job *job, unsigned int i, unsigned int end)
 {
 	struct omerta_rx_burst *burst = container_of(job, struct omerta_rx_burst, job);
+	u64 since = trace_omerta_rx_open_enabled() ? ktime_get_ns() : 0;
 
 	if (burst->n > 1)
 		omerta_rx_open_records(burst, i, end);
@@ -55,6 +57,8 @@ static void open_run(struct omerta_job *job, unsigned int i, unsigned int end)
 		 !omerta_rx_open_chunks(burst, 0, burst->first_chunk + i,
 					burst->first_chunk + end))
 		WRITE_ONCE(burst->bad, true);
+	trace_omerta_rx_open(burst->peer->tun, burst->key->local_id, burst->rec[0].counter,
+			     job, i, end, since);
 }
 
 /* Called on the CPU that opened the last chunk. */
@@ -147,13 +151,15 @@ static void close_burst(struct omerta_tunnel *tun,
 	}
 	if (!burst->inner) {
 		reason = reason ?: OMERTA_DROP_RX_NOMEM;
-		omerta_drop(tun->drops, NULL, reason, burst->n);
+		omerta_drop(tun, NULL, reason, burst->n);
 		for (i = 0; i < burst->n; i++)
 			if (burst->rec[i].outer)
 				OMERTA_RX_CB(burst->rec[i].outer)->reason = reason;
 		omerta_job_put(&burst->job);
 		return;
 	}
+	trace_omerta_rx_receive(burst);
+	WRITE_ONCE(tun->rx_bursts, tun->rx_bursts + 1);
 	burst->merge = !netif_elide_gro(tun->dev);
 	list_add_tail(&burst->list, &burst->peer->rx_fifo);
 	tun->rx_inflight++;
@@ -323,11 +329,11 @@ static unsigned int receive_skb(struct omerta_tunnel *tun,
 	BUILD_BUG_ON(IS_ENABLED(CONFIG_HIGHMEM));
 	/* Tags do not cover the addresses, so the UDP checksum has to be right. */
 	if (unlikely(!omerta_udp_csum_ok(tun, skb))) {
-		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_CHECKSUM, datagrams);
+		omerta_drop(tun, skb, OMERTA_DROP_RX_CHECKSUM, datagrams);
 		return datagrams;
 	}
 	if (unlikely(!skb->len)) {
-		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_TYPE, 1);
+		omerta_drop(tun, skb, OMERTA_DROP_RX_TYPE, 1);
 		return 1;
 	}
 	omerta_udp_source(skb, &d.from, &d.dsfield);
@@ -336,7 +342,7 @@ static unsigned int receive_skb(struct omerta_tunnel *tun,
 			     (unsigned int)RECORDS_MAX);
 	d.skb = make_contiguous(skb, size);
 	if (!d.skb) {
-		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_NOMEM, datagrams);
+		omerta_drop(tun, skb, OMERTA_DROP_RX_NOMEM, datagrams);
 		return datagrams;
 	}
 	OMERTA_RX_CB(d.skb)->reason = OMERTA_DROP_NONE;
@@ -347,7 +353,7 @@ static unsigned int receive_skb(struct omerta_tunnel *tun,
 			reason = receive_record(tun, cur_burst, &d, data, n);
 			if (likely(!reason))
 				continue;
-			omerta_drop(tun->drops, NULL, reason, 1);
+			omerta_drop(tun, NULL, reason, 1);
 			OMERTA_RX_CB(d.skb)->reason = reason;
 		}
 	}
@@ -381,6 +387,7 @@ int omerta_rx_poll(struct napi_struct *napi, int budget)
 	bool rejects, is_long;
 	u64 until = 0;
 
+	WRITE_ONCE(tun->rx_polls, tun->rx_polls + 1);
 	omerta_txq_poll(tun);
 	rcu_read_lock();
 	rejects = omerta_reject_send(tun);

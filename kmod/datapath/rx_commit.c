@@ -7,6 +7,7 @@
 
 #include "compat/compat.h"
 #include "datapath/rx.h"
+#include "datapath/trace.h"
 #include "datapath/tx.h"
 
 /* A host that has accepted data answers within this time, with a keepalive if need be. */
@@ -103,6 +104,7 @@ static int commit_burst(struct omerta_rx_burst *burst)
 		struct omerta_rx_record *rec = &burst->rec[i];
 		enum omerta_fresh fresh = commit_record(burst, i);
 
+		trace_omerta_rx_commit(burst, rec);
 		if (rec->outer)
 			outer = rec->outer;
 		if (fresh != OMERTA_FRESH_NOT) {
@@ -111,7 +113,7 @@ static int commit_burst(struct omerta_rx_burst *burst)
 			newest |= fresh == OMERTA_FRESH_NEWEST;
 		}
 		if (unlikely(rec->reason)) {
-			omerta_drop(peer->tun->drops, NULL, rec->reason, 1);
+			omerta_drop(peer->tun, NULL, rec->reason, 1);
 			OMERTA_RX_CB(outer)->reason = rec->reason;
 		}
 	}
@@ -280,7 +282,7 @@ void omerta_rx_purge(struct omerta_tunnel *tun)
 			OMERTA_RX_CB(outer)->reason = OMERTA_DROP_RX_DOWN;
 			n++;
 		}
-		omerta_drop(tun->drops, NULL, OMERTA_DROP_RX_DOWN, n);
+		omerta_drop(tun, NULL, OMERTA_DROP_RX_DOWN, n);
 		end_burst(tun, burst);
 	}
 	rcu_read_unlock();

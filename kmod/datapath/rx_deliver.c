@@ -14,6 +14,7 @@
 
 #include "compat/compat.h"
 #include "datapath/merge.h"
+#include "datapath/trace.h"
 
 /* Longest packet that is copied in any case. */
 #define COPY_MAX	2048U
@@ -24,8 +25,8 @@
  */
 #define COPY_LONGEST	16384U
 
-/* Deliver a packet or super-packet. */
-static void deliver_skb(struct omerta_rx_burst *burst, struct sk_buff *skb,
+/* Deliver a packet or super-packet, of record @i and those after it. */
+static void deliver_skb(struct omerta_rx_burst *burst, unsigned int i, struct sk_buff *skb,
 			u32 packets, u32 bytes)
 {
 	struct omerta_peer *peer = burst->peer;
@@ -42,12 +43,12 @@ static void deliver_skb(struct omerta_rx_burst *burst, struct sk_buff *skb,
 	if (unlikely(omerta_peer_by_addr(&tun->peers, v6,
 					 v6 ? (void *)&ipv6_hdr(skb)->saddr :
 					      (void *)&ip_hdr(skb)->saddr) != peer)) {
-		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_SOURCE, packets);
+		omerta_drop(tun, skb, OMERTA_DROP_RX_SOURCE, packets);
 		return;
 	}
 	inner = ip_tunnel_get_dsfield(ip_hdr(skb), skb);
 	if (unlikely(INET_ECN_decapsulate(skb, burst->dsfield, inner) > 1)) {
-		omerta_drop(tun->drops, skb, OMERTA_DROP_RX_ECN, packets);
+		omerta_drop(tun, skb, OMERTA_DROP_RX_ECN, packets);
 		return;
 	}
 	/* Authentic means unchanged, so the inner checksums need no check. */
@@ -57,6 +58,7 @@ static void deliver_skb(struct omerta_rx_burst *burst, struct sk_buff *skb,
 	}
 	omerta_dev_stats_rx(tun->dev, packets, bytes);
 	omerta_peer_stats_rx(peer->stats, packets, bytes, 0, 0);
+	trace_omerta_rx_deliver(burst, &burst->rec[i], skb, packets);
 	napi_gro_receive(&tun->napi, skb);
 }
 
@@ -64,7 +66,7 @@ static void deliver_skb(struct omerta_rx_burst *burst, struct sk_buff *skb,
 static void drop_nomem(const struct omerta_rx_burst *burst, unsigned int i,
 		       unsigned int n)
 {
-	omerta_drop(burst->peer->tun->drops, NULL, OMERTA_DROP_RX_NOMEM, n);
+	omerta_drop(burst->peer->tun, NULL, OMERTA_DROP_RX_NOMEM, n);
 	while (!burst->rec[i].outer)
 		i--;
 	OMERTA_RX_CB(burst->rec[i].outer)->reason = OMERTA_DROP_RX_NOMEM;
@@ -117,7 +119,7 @@ static int deliver_record(struct omerta_rx_burst *burst, unsigned int i, int bud
 
 		skb = make_packet(burst, rec->at + in->off, in->len, batch);
 		if (skb)
-			deliver_skb(burst, skb, 1, in->len);
+			deliver_skb(burst, i, skb, 1, in->len);
 		else
 			drop_nomem(burst, i, 1);
 	}
@@ -207,7 +209,7 @@ static void deliver_super(struct omerta_rx_burst *burst, unsigned int first,
 	skb_reset_network_header(skb);
 	skb_set_transport_header(skb, m.tcp);
 	set_offload(skb, &m, len, n);
-	deliver_skb(burst, skb, n, len + n * m.hdr_len);
+	deliver_skb(burst, i, skb, n, len + n * m.hdr_len);
 }
 
 /**

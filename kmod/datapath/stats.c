@@ -8,20 +8,27 @@
 #include <net/dropreason.h>
 
 #include "compat/compat.h"
+#include "datapath/tunnel.h"
+
+#define CREATE_TRACE_POINTS
+#include "datapath/trace.h"
 
 static_assert(OMERTA_DROP_ATTR(OMERTA_DROPS - 1) == OMERTA_A_DEVICE_STATS_MAX);
 
-/* The core's reason with the same meaning, for drop monitors. */
+/*
+ * The core's reason with the same meaning, for drop monitors. It is left open where a reason would
+ * lead elsewhere: the kernel's routes know nothing of allowed-ips.
+ */
 static const enum skb_drop_reason core_reason[OMERTA_DROPS] = {
 	[OMERTA_DROP_RX_MALFORMED] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[OMERTA_DROP_RX_TYPE] = SKB_DROP_REASON_UNHANDLED_PROTO,
-	[OMERTA_DROP_RX_CONTROL] = SKB_DROP_REASON_UNHANDLED_PROTO,
+	[OMERTA_DROP_RX_CONTROL] = SKB_DROP_REASON_NO_SOCKET,
 	[OMERTA_DROP_RX_KEY_UNKNOWN] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[OMERTA_DROP_RX_KEY_EXPIRED] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[OMERTA_DROP_RX_AUTH] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[OMERTA_DROP_RX_REPLAY] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[OMERTA_DROP_RX_PLAINTEXT] = SKB_DROP_REASON_IP_INHDR,
-	[OMERTA_DROP_RX_SOURCE] = SKB_DROP_REASON_IP_RPFILTER,
+	[OMERTA_DROP_RX_SOURCE] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[OMERTA_DROP_RX_ECN] = SKB_DROP_REASON_IP_TUNNEL_ECN,
 	[OMERTA_DROP_RX_NOMEM] = SKB_DROP_REASON_NOMEM,
 	[OMERTA_DROP_RX_CONTROL_LIMIT] = SKB_DROP_REASON_NOT_SPECIFIED,
@@ -29,19 +36,19 @@ static const enum skb_drop_reason core_reason[OMERTA_DROPS] = {
 	[OMERTA_DROP_RX_CONTROL_INVALID] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[OMERTA_DROP_RX_CONTROL_COOKIE] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[OMERTA_DROP_RX_CONTROL_REPLAY] = SKB_DROP_REASON_NOT_SPECIFIED,
-	[OMERTA_DROP_RX_CONTROL_UNASKED] = SKB_DROP_REASON_UNHANDLED_PROTO,
+	[OMERTA_DROP_RX_CONTROL_UNASKED] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[OMERTA_DROP_RX_CHECKSUM] = SKB_DROP_REASON_UDP_CSUM,
 	[OMERTA_DROP_RX_SOCKET] = SKB_DROP_REASON_SOCKET_RCVBUFF,
 	[OMERTA_DROP_RX_DOWN] = SKB_DROP_REASON_DEV_READY,
 	[OMERTA_DROP_TX_PROTO] = SKB_DROP_REASON_UNHANDLED_PROTO,
-	[OMERTA_DROP_TX_NO_PEER] = SKB_DROP_REASON_IP_OUTNOROUTES,
-	[OMERTA_DROP_TX_NO_ENDPOINT] = SKB_DROP_REASON_IP_OUTNOROUTES,
+	[OMERTA_DROP_TX_NO_PEER] = SKB_DROP_REASON_NOT_SPECIFIED,
+	[OMERTA_DROP_TX_NO_ENDPOINT] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[OMERTA_DROP_TX_NO_KEY] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[OMERTA_DROP_TX_NO_ROUTE] = SKB_DROP_REASON_IP_OUTNOROUTES,
 	[OMERTA_DROP_TX_TOO_BIG] = SKB_DROP_REASON_PKT_TOO_BIG,
 	[OMERTA_DROP_TX_NOMEM] = SKB_DROP_REASON_NOMEM,
 	[OMERTA_DROP_TX_DOWN] = SKB_DROP_REASON_DEV_READY,
-	[OMERTA_DROP_TX_LOOP] = SKB_DROP_REASON_IP_OUTNOROUTES,
+	[OMERTA_DROP_TX_LOOP] = SKB_DROP_REASON_NOT_SPECIFIED,
 	[OMERTA_DROP_TX_QUEUE] = SKB_DROP_REASON_FULL_RING,
 };
 
@@ -69,20 +76,21 @@ void omerta_drop_free(struct sk_buff *skb, enum omerta_drop reason)
 
 /**
  * omerta_drop() - drop packets or records
- * @drops: counters of the device
+ * @tun: the device
  * @skb: the packets; freed. NULL to count only.
  * @reason: the reason
  * @n: number of packets or records
  *
  * Context: any but hard interrupt.
  */
-void omerta_drop(struct omerta_drops __percpu *drops, struct sk_buff *skb,
-		 enum omerta_drop reason, unsigned int n)
+void omerta_drop(struct omerta_tunnel *tun, struct sk_buff *skb, enum omerta_drop reason,
+		 unsigned int n)
 {
 	struct omerta_drops *d;
 
+	trace_omerta_drop(tun, skb, reason, n, __builtin_return_address(0));
 	local_bh_disable();
-	d = this_cpu_ptr(drops);
+	d = this_cpu_ptr(tun->drops);
 	u64_stats_update_begin(&d->syncp);
 	u64_stats_add(&d->count[reason], n);
 	u64_stats_update_end(&d->syncp);

@@ -7,6 +7,8 @@
 
 #include <uapi/linux/omerta.h>
 
+struct omerta_tunnel;
+
 /*
  * Drop reasons in the order of the counters in the uapi header: OMERTA_DROP(RX_AUTH) is
  * counted as OMERTA_A_DEVICE_STATS_RX_DROP_AUTH.
@@ -15,43 +17,47 @@
 	((reason) - 1 + OMERTA_A_DEVICE_STATS_RX_DROP_MALFORMED)
 #define OMERTA_DROP(dir, name) \
 	OMERTA_DROP_##dir##_##name = OMERTA_A_DEVICE_STATS_##dir##_DROP_##name - \
-				     OMERTA_A_DEVICE_STATS_RX_DROP_MALFORMED + 1
+				     OMERTA_A_DEVICE_STATS_RX_DROP_MALFORMED + 1,
+
+/* Calls @each with the direction and the name of each reason. */
+#define OMERTA_EACH_DROP(each)		\
+	each(RX, MALFORMED)		\
+	each(RX, TYPE)			\
+	each(RX, CONTROL)		\
+	each(RX, KEY_UNKNOWN)		\
+	each(RX, KEY_EXPIRED)		\
+	each(RX, AUTH)			\
+	each(RX, REPLAY)		\
+	each(RX, PLAINTEXT)		\
+	each(RX, SOURCE)		\
+	each(RX, ECN)			\
+	each(RX, NOMEM)			\
+	each(RX, CONTROL_LIMIT)		\
+	each(RX, CONTROL_FULL)		\
+	each(RX, CONTROL_INVALID)	\
+	each(RX, CONTROL_COOKIE)	\
+	each(RX, CONTROL_REPLAY)	\
+	each(RX, CONTROL_UNASKED)	\
+	each(RX, CHECKSUM)		\
+	each(RX, SOCKET)		\
+	each(RX, DOWN)			\
+	each(TX, PROTO)			\
+	each(TX, NO_PEER)		\
+	each(TX, NO_ENDPOINT)		\
+	each(TX, NO_KEY)		\
+	each(TX, NO_ROUTE)		\
+	each(TX, TOO_BIG)		\
+	each(TX, NOMEM)			\
+	each(TX, DOWN)			\
+	each(TX, LOOP)			\
+	each(TX, QUEUE)
 
 /**
  * enum omerta_drop - why a packet or record is dropped
  */
 enum omerta_drop {
 	OMERTA_DROP_NONE,
-	OMERTA_DROP(RX, MALFORMED),
-	OMERTA_DROP(RX, TYPE),
-	OMERTA_DROP(RX, CONTROL),
-	OMERTA_DROP(RX, KEY_UNKNOWN),
-	OMERTA_DROP(RX, KEY_EXPIRED),
-	OMERTA_DROP(RX, AUTH),
-	OMERTA_DROP(RX, REPLAY),
-	OMERTA_DROP(RX, PLAINTEXT),
-	OMERTA_DROP(RX, SOURCE),
-	OMERTA_DROP(RX, ECN),
-	OMERTA_DROP(RX, NOMEM),
-	OMERTA_DROP(RX, CONTROL_LIMIT),
-	OMERTA_DROP(RX, CONTROL_FULL),
-	OMERTA_DROP(RX, CONTROL_INVALID),
-	OMERTA_DROP(RX, CONTROL_COOKIE),
-	OMERTA_DROP(RX, CONTROL_REPLAY),
-	OMERTA_DROP(RX, CONTROL_UNASKED),
-	OMERTA_DROP(RX, CHECKSUM),
-	OMERTA_DROP(RX, SOCKET),
-	OMERTA_DROP(RX, DOWN),
-	OMERTA_DROP(TX, PROTO),
-	OMERTA_DROP(TX, NO_PEER),
-	OMERTA_DROP(TX, NO_ENDPOINT),
-	OMERTA_DROP(TX, NO_KEY),
-	OMERTA_DROP(TX, NO_ROUTE),
-	OMERTA_DROP(TX, TOO_BIG),
-	OMERTA_DROP(TX, NOMEM),
-	OMERTA_DROP(TX, DOWN),
-	OMERTA_DROP(TX, LOOP),
-	OMERTA_DROP(TX, QUEUE),
+	OMERTA_EACH_DROP(OMERTA_DROP)
 	OMERTA_DROPS,
 	OMERTA_DROPS_RX = OMERTA_DROP_TX_PROTO,
 };
@@ -69,8 +75,8 @@ struct omerta_drops {
 };
 
 struct omerta_drops __percpu *omerta_drops_alloc(void);
-void omerta_drop(struct omerta_drops __percpu *drops, struct sk_buff *skb,
-		 enum omerta_drop reason, unsigned int n);
+void omerta_drop(struct omerta_tunnel *tun, struct sk_buff *skb, enum omerta_drop reason,
+		 unsigned int n);
 void omerta_drop_free(struct sk_buff *skb, enum omerta_drop reason);
 void omerta_drops_read(struct omerta_drops __percpu *drops,
 		       u64 sum[OMERTA_DROPS]);

@@ -109,6 +109,8 @@ struct omerta_control {
  * @rx_jobs: bursts to be opened; NAPI only
  * @rx_inflight: number of bursts that are not delivered; NAPI only
  * @rx_next: family whose socket is read next; NAPI only
+ * @rx_polls: runs of NAPI; written by NAPI only
+ * @rx_bursts: bursts that were received; written by NAPI only
  * @rx_rest: datagrams of sockets that were replaced
  * @control: control datagrams
  */
@@ -149,6 +151,8 @@ struct omerta_tunnel {
 	struct omerta_jobs rx_jobs;
 	unsigned int rx_inflight;
 	unsigned int rx_next;
+	unsigned long rx_polls;
+	unsigned long rx_bursts;
 	struct sk_buff_head rx_rest;
 	struct omerta_control control;
 };

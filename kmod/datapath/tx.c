@@ -18,6 +18,7 @@
 
 #include "compat/compat.h"
 #include "datapath/reject.h"
+#include "datapath/trace.h"
 #include "datapath/tx_burst.h"
 #include "datapath/txq.h"
 #include "datapath/udp.h"
@@ -102,6 +103,7 @@ static enum omerta_drop assign_burst(struct omerta_peer *peer,
 {
 	struct omerta_tunnel *tun = peer->tun;
 	enum omerta_drop reason;
+	unsigned int i, k;
 	u32 payload;
 
 	lockdep_assert_held(&peer->tx_lock);
@@ -133,6 +135,14 @@ static enum omerta_drop assign_burst(struct omerta_peer *peer,
 		omerta_record_header(&burst->last, burst->buf.block[0],
 				     burst->key->remote_id, burst->counter);
 	peer->key_wanted = false;
+	trace_omerta_tx_assign(burst);
+	if (trace_omerta_tx_packet_enabled()) {
+		if (burst->packets && !burst->n_skbs)
+			trace_omerta_tx_packet(burst, burst->inner.skb, 0, burst->n);
+		for (i = 0; burst->n_skbs && i < burst->n; i++)
+			for (k = burst->start[i]; k < burst->start[i + 1]; k++)
+				trace_omerta_tx_packet(burst, burst->skb[k], i, 1);
+	}
 	list_add_tail(&burst->list, &peer->tx_fifo);
 	return OMERTA_DROP_NONE;
 
@@ -185,7 +195,7 @@ static enum omerta_drop assign_packet(struct omerta_peer *peer, struct sk_buff *
 			return reason;
 		if (reason) {
 			/* The rest of a packet cannot wait. */
-			omerta_drop(peer->tun->drops, skb, reason, total - first);
+			omerta_drop(peer->tun, skb, reason, total - first);
 			return OMERTA_DROP_NONE;
 		}
 		first += n;
@@ -345,12 +355,13 @@ static void take_packet(struct omerta_tunnel *tun, struct sk_buff *skb)
 	u32 charged = 0;
 	u8 outer;
 
+	trace_omerta_tx_take(tun, skb);
 	rcu_read_lock();
 	if (unlikely(skb_network_offset(skb) || !pskb_inet_may_pull(skb) ||
 		     (!v6 && skb->protocol != htons(ETH_P_IP)) ||
 		     ip_tunnel_parse_protocol(skb) != skb->protocol ||
 		     (skb_is_gso(skb) && !omerta_segments_can(skb)))) {
-		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_PROTO, 1);
+		omerta_drop(tun, skb, OMERTA_DROP_TX_PROTO, 1);
 		goto out;
 	}
 	/* The stack checks no MTU for packets that tc redirects. */
@@ -410,7 +421,7 @@ netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev)
 	bool more = netdev_xmit_more();
 
 	if (unlikely(omerta_txq_is_full(tun)))
-		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_QUEUE, 1);
+		omerta_drop(tun, skb, OMERTA_DROP_TX_QUEUE, 1);
 	else if (tun->bunch.n || tun->tx_jobs.n || !omerta_txq_begin(tun, skb, more))
 		take_packet(tun, skb);
 	else
@@ -474,7 +485,7 @@ void omerta_tx_purge(struct omerta_tunnel *tun)
 
 	netif_tx_lock_bh(tun->dev);
 	for (i = 0; i < tun->bunch.n; i++)
-		omerta_drop(tun->drops, tun->bunch.skb[i], OMERTA_DROP_TX_DOWN, 1);
+		omerta_drop(tun, tun->bunch.skb[i], OMERTA_DROP_TX_DOWN, 1);
 	tun->bunch.n = 0;
 	/* Without sockets these are dropped. */
 	omerta_pool_run(&tun->pool, &tun->tx_jobs);
@@ -573,7 +584,7 @@ void omerta_tx_purge_waiting(struct omerta_peer *peer, enum omerta_drop reason)
 	peer->key_wanted = false;
 	spin_unlock_bh(&peer->tx_lock);
 	while ((skb = __skb_dequeue(&purged)))
-		omerta_drop(peer->tun->drops, skb, reason, 1);
+		omerta_drop(peer->tun, skb, reason, 1);
 }
 
 /**

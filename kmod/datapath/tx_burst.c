@@ -8,6 +8,7 @@
 #include <linux/if_ether.h>
 
 #include "compat/compat.h"
+#include "datapath/trace.h"
 
 /* Write the packets of record @i, which are skbs of their own, as its plaintext. */
 static void copy_packets(const struct omerta_tx_burst *burst, unsigned int i,
@@ -90,12 +91,13 @@ static void seal_run(struct omerta_job *job, unsigned int i, unsigned int end)
 	struct omerta_tx_burst *burst = container_of(job, struct omerta_tx_burst, job);
 	const struct omerta_engine *engine = READ_ONCE(burst->peer->tun->engine);
 	u32 size = OMERTA_CHUNK_SIZE(burst->last.class);
+	u64 since = trace_omerta_tx_seal_enabled() ? ktime_get_ns() : 0;
 	struct omerta_chunk list[OMERTA_CHUNK_LIST] __uninitialized;
-	unsigned int n = 0;
+	unsigned int first = i, n = 0;
 
 	if (burst->n_skbs || burst->inner.n > 1) {
 		seal_records(burst, i, end);
-		return;
+		i = end;
 	}
 	/* Copy each chunk of the only record directly before it is sealed. */
 	for (; i < end; i++) {
@@ -113,6 +115,8 @@ static void seal_run(struct omerta_job *job, unsigned int i, unsigned int end)
 			n = 0;
 		}
 	}
+	trace_omerta_tx_seal(burst->peer->tun, burst->key->remote_id, burst->counter, job,
+			     first, end, since);
 }
 
 static void burst_free(struct omerta_job *job)

@@ -7,6 +7,7 @@
 #include <linux/sched/isolation.h>
 
 #include "compat/compat.h"
+#include "datapath/trace.h"
 #include "datapath/tx_burst.h"
 #include "datapath/udp.h"
 
@@ -41,8 +42,9 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 		WRITE_ONCE(peer->answer_at, 0);
 	if (unlikely(drop)) {
 		dst_release(burst->path.dst);
-		omerta_drop(tun->drops, burst->outer, OMERTA_DROP_TX_DOWN, burst->n);
+		omerta_drop(tun, burst->outer, OMERTA_DROP_TX_DOWN, burst->n);
 	} else {
+		trace_omerta_tx_send(burst);
 		omerta_udp_send(tun, burst->outer, &burst->path,
 				burst->n > 1 ? burst->layout.wire_len : 0, burst->n);
 	}

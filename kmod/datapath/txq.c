@@ -19,6 +19,7 @@
 #include <net/sock.h>
 
 #include "compat/compat.h"
+#include "datapath/trace.h"
 #include "datapath/tunnel.h"
 
 /* Completed bytes that are worth a run of NAPI. */
@@ -139,6 +140,7 @@ void omerta_txq_resume(struct omerta_tunnel *tun)
 
 	__netif_tx_lock(txq, smp_processor_id());
 	WRITE_ONCE(tun->txq.handed_over, false);
+	trace_omerta_queue(tun, OMERTA_QUEUE_HELPER, false);
 	netif_tx_wake_queue(txq);
 	__netif_tx_unlock(txq);
 }
@@ -173,6 +175,8 @@ static bool hand_over(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 	/* A stopped queue would bring each announced packet separately. */
 	if (!more)
 		netif_stop_queue(tun->dev);
+	WRITE_ONCE(tun->txq.stops[OMERTA_QUEUE_HELPER], tun->txq.stops[OMERTA_QUEUE_HELPER] + 1);
+	trace_omerta_queue(tun, OMERTA_QUEUE_HELPER, true);
 	if (wait && inflight(tun))
 		queue_delayed_work_on(helper, omerta_workers, &tun->txq.work,
 				      INFLIGHT_WAIT);
@@ -283,6 +287,8 @@ void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 		return;
 	netdev_tx_sent_queue(txq, bytes);
 	if (test_bit(__QUEUE_STATE_STACK_XOFF, &txq->state)) {
+		WRITE_ONCE(tun->txq.stops[OMERTA_QUEUE_BQL], tun->txq.stops[OMERTA_QUEUE_BQL] + 1);
+		trace_omerta_queue(tun, OMERTA_QUEUE_BQL, true);
 		/* The outer link is the bottleneck: a helper would wait for it as well. */
 		tun->txq.help.fast_score = 0;
 		if (unlikely(!has_qdisc(tun)))
@@ -291,6 +297,9 @@ void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 	/* Pairs with the acquire in should_report(). */
 	smp_store_release(&tun->txq.sent, tun->txq.sent + bytes);
 	if (unlikely(inflight(tun) > OMERTA_SOCKET_BUFFER)) {
+		WRITE_ONCE(tun->txq.stops[OMERTA_QUEUE_IN_FLIGHT],
+			   tun->txq.stops[OMERTA_QUEUE_IN_FLIGHT] + 1);
+		trace_omerta_queue(tun, OMERTA_QUEUE_IN_FLIGHT, true);
 		if (has_qdisc(tun))
 			netif_stop_queue(tun->dev);
 		else
@@ -356,20 +365,24 @@ void omerta_txq_write_space(struct omerta_tunnel *tun)
 void omerta_txq_poll(struct omerta_tunnel *tun)
 {
 	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
-	bool waits;
+	bool waits, stopped = trace_omerta_queue_enabled() && netif_xmit_stopped(txq);
 	s32 bytes;
 
 	should_report(tun, &bytes, &waits);
 	if (bytes > 0) {
 		WRITE_ONCE(tun->txq.completed, tun->txq.completed + bytes);
 		netdev_tx_completed_queue(txq, 1, bytes);
+		if (stopped && !netif_xmit_stopped(txq))
+			trace_omerta_queue(tun, OMERTA_QUEUE_BQL, false);
 	}
 	if (likely(!waits) || inflight(tun) > OMERTA_SOCKET_BUFFER / 2)
 		return;
 	/* Before waking the queue, check under its lock that it was not handed over. */
 	__netif_tx_lock(txq, smp_processor_id());
-	if (!tun->txq.handed_over)
+	if (!tun->txq.handed_over) {
+		trace_omerta_queue(tun, OMERTA_QUEUE_IN_FLIGHT, false);
 		netif_tx_wake_queue(txq);
+	}
 	__netif_tx_unlock(txq);
 }
 
@@ -393,7 +406,7 @@ void omerta_txq_purge(struct omerta_tunnel *tun)
 	omerta_txq_take_deferred(tun, &packets);
 	local_bh_enable();
 	while ((skb = __skb_dequeue(&packets)))
-		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DOWN, 1);
+		omerta_drop(tun, skb, OMERTA_DROP_TX_DOWN, 1);
 	synchronize_net();
 }
 

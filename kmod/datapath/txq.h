@@ -7,6 +7,19 @@
 
 struct omerta_tunnel;
 
+/**
+ * enum omerta_queue_cause - why the queue stopped
+ * @OMERTA_QUEUE_BQL: byte queue limits
+ * @OMERTA_QUEUE_IN_FLIGHT: too many bytes are in flight
+ * @OMERTA_QUEUE_HELPER: another CPU sends its packets
+ */
+enum omerta_queue_cause {
+	OMERTA_QUEUE_BQL,
+	OMERTA_QUEUE_IN_FLIGHT,
+	OMERTA_QUEUE_HELPER,
+	OMERTA_QUEUE_CAUSES,
+};
+
 /* Socket buffers in each direction, in bytes of truesize. */
 #define OMERTA_SOCKET_BUFFER	(4 << 20)
 
@@ -38,6 +51,7 @@ struct omerta_txq_help {
  *		 lock
  * @wait_inflight: @work also waits for earlier datagrams to complete; read without lock
  * @is_full: too many bytes are in flight, and there is no qdisc for packets to wait in
+ * @stops: number of times that the queue stopped, by enum omerta_queue_cause
  * @deferred: packets for @work
  * @work: sends on behalf of the sender
  *
@@ -55,6 +69,7 @@ struct omerta_txq {
 	bool handed_over;
 	bool wait_inflight;
 	bool is_full;
+	unsigned long stops[OMERTA_QUEUE_CAUSES];
 	struct sk_buff_head deferred;
 	struct delayed_work work;
 };

@@ -28,7 +28,7 @@ static void drop_datagrams(struct omerta_tunnel *tun, struct sk_buff *skb,
 {
 	u32 size;
 
-	omerta_drop(tun->drops, skb, reason, omerta_udp_datagrams(skb, &size));
+	omerta_drop(tun, skb, reason, omerta_udp_datagrams(skb, &size));
 }
 
 /* Drop the oldest datagrams of a queue that is full. */
@@ -226,7 +226,7 @@ static void take_rest(struct omerta_tunnel *tun, struct sock *sk, enum omerta_dr
 		else
 			drop_datagrams(tun, skb, reason);
 	} while (skb || err != -EAGAIN);
-	omerta_drop(tun->drops, NULL, OMERTA_DROP_RX_SOCKET, sk_drops_read(sk));
+	omerta_drop(tun, NULL, OMERTA_DROP_RX_SOCKET, sk_drops_read(sk));
 }
 
 /* Replace the sockets of the device; @s is NULL for none. */

@@ -14,6 +14,7 @@
 #include <net/udp_tunnel.h>
 
 #include "compat/compat.h"
+#include "datapath/trace.h"
 
 /* Deepest nesting of tunnels. Anything deeper is treated as a loop. */
 #define MAX_NESTING	8
@@ -367,7 +368,7 @@ void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 	sk = rcu_dereference(tun->sk[path->family]);
 	if (unlikely(!sk)) {
 		dst_release(path->dst);
-		omerta_drop(tun->drops, skb, OMERTA_DROP_TX_DOWN, n);
+		omerta_drop(tun, skb, OMERTA_DROP_TX_DOWN, n);
 		goto out;
 	}
 	unlearn(path, size ?: skb->len);
@@ -467,6 +468,7 @@ int omerta_udp_send_to(struct omerta_tunnel *tun, struct sk_buff *skb,
 			omerta_udp_send(tun, copy, &cut, 0, 1);
 		}
 	}
+	trace_omerta_control_tx(tun, skb->data, skb->len, to);
 	omerta_udp_send(tun, skb, &path, 0, 1);
 out:
 	rcu_read_unlock();

@@ -4,13 +4,11 @@
  */
 #include "device/device.h"
 
-#include <linux/ethtool.h>
 #include <linux/if_arp.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <net/ip_tunnels.h>
 #include <net/net_namespace.h>
-#include <net/rtnetlink.h>
 #include <net/tcp.h>
 
 #include "compat/compat.h"
@@ -23,6 +21,7 @@
 #include "datapath/reject.h"
 #include "datapath/txq.h"
 #include "datapath/udp.h"
+#include "device/ethtool.h"
 #include "device/pm.h"
 #include "device/timers.h"
 #include "peer/event.h"
@@ -35,7 +34,7 @@
 #define DEFAULT_THRESHOLD	49152
 #define FEATURES		(NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HIGHDMA | \
 				 NETIF_F_HW_CSUM | NETIF_F_TSO | NETIF_F_TSO6 | \
-				 NETIF_F_TSO_ECN | NETIF_F_GSO_UDP_L4)
+				 NETIF_F_TSO_ECN | NETIF_F_TSO_MANGLEID | NETIF_F_GSO_UDP_L4)
 
 /* All devices of all namespaces. The lock is taken inside RTNL, outside a device's lock. */
 static LIST_HEAD(tunnels);
@@ -223,17 +222,22 @@ static int device_open(struct net_device *dev)
 	if (!err)
 		omerta_device_each_peer(tun, omerta_device_check_peer);
 	mutex_unlock(&tun->lock);
-	if (err)
+	if (err) {
 		napi_disable(&tun->napi);
-	else
-		netif_start_queue(dev);
-	return err;
+		return err;
+	}
+	netif_queue_set_napi(dev, 0, NETDEV_QUEUE_TYPE_RX, &tun->napi);
+	netif_queue_set_napi(dev, 0, NETDEV_QUEUE_TYPE_TX, &tun->napi);
+	netif_start_queue(dev);
+	return 0;
 }
 
 static int device_stop(struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
 
+	netif_queue_set_napi(dev, 0, NETDEV_QUEUE_TYPE_RX, NULL);
+	netif_queue_set_napi(dev, 0, NETDEV_QUEUE_TYPE_TX, NULL);
 	mutex_lock(&tun->lock);
 	omerta_peers_reap(&tun->peers, true);
 	/* No datagram comes or goes: without sockets the datapath drops them. */
@@ -328,11 +332,6 @@ static const struct net_device_ops netdev_ops = {
 	.ndo_get_stats64 = device_stats,
 };
 
-static const struct ethtool_ops ethtool_ops = {
-	.get_link = ethtool_op_get_link,
-	.get_ts_info = ethtool_op_get_ts_info,
-};
-
 static const struct device_type device_type = { .name = KBUILD_MODNAME };
 
 /**
@@ -363,10 +362,14 @@ static void device_destruct(struct net_device *dev)
 	netdev_dbg(dev, "device destroyed\n");
 }
 
-static void device_setup(struct net_device *dev)
+/**
+ * omerta_device_setup() - prepare a device for its registration
+ * @dev: the device, with room for a struct omerta_tunnel
+ */
+void omerta_device_setup(struct net_device *dev)
 {
 	dev->netdev_ops = &netdev_ops;
-	dev->ethtool_ops = &ethtool_ops;
+	dev->ethtool_ops = &omerta_ethtool_ops;
 	dev->header_ops = &ip_tunnel_header_ops;
 	dev->type = ARPHRD_NONE;
 	dev->flags = IFF_POINTOPOINT | IFF_NOARP;
@@ -388,64 +391,20 @@ static void device_setup(struct net_device *dev)
 	dev->priv_flags |= IFF_DISABLE_NETPOLL;
 }
 
-static int tunnel_register(struct net_device *dev, struct net *birth)
+/**
+ * omerta_device_register() - register a device
+ * @dev: from omerta_device_setup()
+ * @birth: namespace of its sockets
+ *
+ * Context: process context, RTNL held.
+ * Return: 0 or a negative errno.
+ */
+int omerta_device_register(struct net_device *dev, struct net *birth)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
 
 	tun->birth = birth;
 	return register_netdevice(dev);
-}
-
-static int link_new(struct net_device *dev, struct rtnl_newlink_params *params,
-		    struct netlink_ext_ack *extack)
-{
-	/* Each peer's records are sent in order anyway. */
-	if (dev->num_tx_queues > 1) {
-		NL_SET_ERR_MSG(extack, "a device has one queue: leave out numtxqueues");
-		return -EINVAL;
-	}
-	return tunnel_register(dev, rtnl_newlink_link_net(params));
-}
-
-OMERTA_NEWLINK(link_newlink, link_new)
-
-static struct rtnl_link_ops link_ops __read_mostly = {
-	.kind = KBUILD_MODNAME,
-	.priv_size = sizeof(struct omerta_tunnel),
-	.setup = device_setup,
-	.newlink = link_newlink,
-};
-
-/**
- * omerta_device_create() - create a device on behalf of the driver's own netlink family
- * @net: its namespace
- * @name: its name, may contain "%d"
- * @extack: gets the reason of a failure
- *
- * Context: process context, RTNL held.
- * Return: the device, to be deleted by rtnl_link_ops, or an ERR_PTR().
- */
-struct net_device *omerta_device_create(struct net *net, const char *name,
-					struct netlink_ext_ack *extack)
-{
-	struct nlattr *tb[IFLA_MAX + 1] = {};
-	struct net_device *dev;
-	int err;
-
-	dev = rtnl_create_link(net, name, NET_NAME_USER, &link_ops, tb, extack);
-	if (IS_ERR(dev))
-		return dev;
-	err = tunnel_register(dev, net);
-	if (err) {
-		free_netdev(dev);
-		return ERR_PTR(err);
-	}
-	err = rtnl_configure_link(dev, NULL, 0, NULL);
-	if (err) {
-		unregister_netdevice(dev);
-		return ERR_PTR(err);
-	}
-	return dev;
 }
 
 /*
@@ -481,7 +440,7 @@ static struct pernet_operations pernet_ops = {
 };
 
 /**
- * omerta_device_init() - register the link type, at module load
+ * omerta_device_init() - set up what devices need, at module load
  *
  * Return: 0 or a negative errno.
  */
@@ -498,13 +457,8 @@ int __init omerta_device_init(void)
 	err = register_pernet_device(&pernet_ops);
 	if (err)
 		goto err_control;
-	err = rtnl_link_register(&link_ops);
-	if (err)
-		goto err_pernet;
 	return 0;
 
-err_pernet:
-	unregister_pernet_device(&pernet_ops);
 err_control:
 	omerta_control_exit();
 err_pm:
@@ -513,11 +467,12 @@ err_pm:
 }
 
 /**
- * omerta_device_exit() - delete all devices and unregister the link type
+ * omerta_device_exit() - undo omerta_device_init()
+ *
+ * No device is left.
  */
 void omerta_device_exit(void)
 {
-	rtnl_link_unregister(&link_ops);
 	unregister_pernet_device(&pernet_ops);
 	omerta_control_exit();
 	omerta_pm_exit();

@@ -42,8 +42,8 @@ struct omerta_device_config {
 int omerta_device_init(void);
 void omerta_device_exit(void);
 bool netif_is_omerta(const struct net_device *dev);
-struct net_device *omerta_device_create(struct net *net, const char *name,
-					struct netlink_ext_ack *extack);
+void omerta_device_setup(struct net_device *dev);
+int omerta_device_register(struct net_device *dev, struct net *birth);
 void omerta_device_drops(const struct omerta_tunnel *tun, u64 sum[OMERTA_DROPS]);
 void omerta_device_each_peer(struct omerta_tunnel *tun,
 			     void (*fn)(struct omerta_peer *peer));

@@ -36,7 +36,7 @@ int omerta_nl_control_bind_doit(struct sk_buff *skb, struct genl_info *info)
 	unsigned long id;
 	int err;
 
-	err = omerta_nl_outer_capable(skb, info, tun) ?:
+	err = omerta_nl_outer_capable(skb, tun, info->extack) ?:
 	      omerta_control_bind(tun, NETLINK_CB(skb).sk, info->snd_portid,
 				  key ? nla_data(key) : NULL,
 				  info->attrs[OMERTA_A_CONTROL_ALL_TYPES],
@@ -147,7 +147,7 @@ int omerta_nl_control_send_doit(struct sk_buff *skb, struct genl_info *info)
 	struct omerta_endpoint to;
 	int err;
 
-	err = parse_datagram(info, &to) ?: omerta_nl_outer_capable(skb, info, tun);
+	err = parse_datagram(info, &to) ?: omerta_nl_outer_capable(skb, tun, info->extack);
 	if (err)
 		return err;
 	if (!omerta_control_bound(tun, NETLINK_CB(skb).sk)) {

@@ -16,142 +16,6 @@
 #include "netlink/request.h"
 #include "wire/record.h"
 
-#define OUTER_SETTINGS	(BIT(OMERTA_A_DEVICE_LISTEN_PORT) | \
-			 BIT(OMERTA_A_DEVICE_FWMARK) | \
-			 BIT(OMERTA_A_DEVICE_CONTROL_RATE) | \
-			 BIT(OMERTA_A_DEVICE_CONTROL_SOURCE_RATE) | \
-			 BIT(OMERTA_A_DEVICE_CONTROL_SHARE))
-
-static int parse_class(const struct genl_info *info, u8 *class)
-{
-	struct nlattr *attr = info->attrs[OMERTA_A_DEVICE_CHUNK_SIZE];
-	u32 size = nla_get_u32(attr);
-
-	if (!is_power_of_2(size)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "chunk-size must be a power of two, 512 to 65536");
-		return -EINVAL;
-	}
-	*class = ilog2(size / OMERTA_CHUNK_MIN);
-	return 0;
-}
-
-static int parse_cpus(const struct genl_info *info, struct cpumask *cpus)
-{
-	struct nlattr *attr = info->attrs[OMERTA_A_DEVICE_CPUS];
-
-	if (!strcmp(nla_data(attr), "all")) {
-		cpumask_copy(cpus, cpu_possible_mask);
-		return 0;
-	}
-	if (cpulist_parse(nla_data(attr), cpus) ||
-	    !cpumask_intersects(cpus, cpu_online_mask)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "cpus must be a list like 0-3,8 with an online CPU in it, or all");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int parse_engine(const struct genl_info *info,
-			struct omerta_device_config *config)
-{
-	struct nlattr *attr = info->attrs[OMERTA_A_DEVICE_ENGINE];
-	int err;
-
-	ASSERT_RTNL();
-	err = omerta_engine_find(nla_data(attr), &config->engine);
-	if (err == -ENOENT) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "engine must be auto, lib or one of this architecture, like mb-avx2 or mb-neon");
-		return -EINVAL;
-	}
-	if (err == -EOPNOTSUPP)
-		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "this CPU does not support that engine, or it failed its self-test");
-	if (!err)
-		config->has |= BIT(OMERTA_A_DEVICE_ENGINE);
-	return err;
-}
-
-static void parse_control(struct nlattr **attrs,
-			  struct omerta_device_config *config)
-{
-	struct nlattr *all = attrs[OMERTA_A_DEVICE_CONTROL_RATE];
-	struct nlattr *source = attrs[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE];
-	struct nlattr *share = attrs[OMERTA_A_DEVICE_CONTROL_SHARE];
-
-	if (all) {
-		config->has |= BIT(OMERTA_A_DEVICE_CONTROL_RATE);
-		config->control_rate = nla_get_u32(all);
-	}
-	if (source) {
-		config->has |= BIT(OMERTA_A_DEVICE_CONTROL_SOURCE_RATE);
-		config->control_source_rate = nla_get_u32(source);
-	}
-	if (share) {
-		config->has |= BIT(OMERTA_A_DEVICE_CONTROL_SHARE);
-		config->control_share = nla_get_u32(share);
-	}
-}
-
-/* @config->cpus is allocated by the caller. */
-static int parse_config(const struct genl_info *info,
-			struct omerta_device_config *config)
-{
-	struct nlattr **attrs = info->attrs;
-	int i, err;
-
-	for (i = OMERTA_A_DEVICE_LISTEN_PORT; i <= OMERTA_A_DEVICE_DF; i++)
-		if (attrs[i])
-			config->has |= BIT(i);
-
-	if (attrs[OMERTA_A_DEVICE_LISTEN_PORT])
-		config->port = nla_get_u16(attrs[OMERTA_A_DEVICE_LISTEN_PORT]);
-	if (attrs[OMERTA_A_DEVICE_FWMARK])
-		config->fwmark = nla_get_u32(attrs[OMERTA_A_DEVICE_FWMARK]);
-	if (attrs[OMERTA_A_DEVICE_POLICY])
-		config->policy = nla_get_u32(attrs[OMERTA_A_DEVICE_POLICY]);
-	if (attrs[OMERTA_A_DEVICE_PERCPU_THRESHOLD])
-		config->threshold =
-			nla_get_u32(attrs[OMERTA_A_DEVICE_PERCPU_THRESHOLD]);
-	if (attrs[OMERTA_A_DEVICE_BATCH])
-		config->batch = nla_get_u32(attrs[OMERTA_A_DEVICE_BATCH]);
-	if (attrs[OMERTA_A_DEVICE_DF])
-		config->df = nla_get_u32(attrs[OMERTA_A_DEVICE_DF]);
-	parse_control(attrs, config);
-	if (attrs[OMERTA_A_DEVICE_CHUNK_SIZE]) {
-		err = parse_class(info, &config->class);
-		if (err)
-			return err;
-	}
-	if (attrs[OMERTA_A_DEVICE_ENGINE]) {
-		err = parse_engine(info, config);
-		if (err)
-			return err;
-	}
-	return attrs[OMERTA_A_DEVICE_CPUS] ? parse_cpus(info, config->cpus) : 0;
-}
-
-static int set_config(struct sk_buff *skb, const struct genl_info *info,
-		      struct omerta_tunnel *tun)
-{
-	struct omerta_device_config config = {};
-	int err;
-
-	if (!zalloc_cpumask_var(&config.cpus, GFP_KERNEL))
-		return -ENOMEM;
-	err = parse_config(info, &config);
-	if (!err && config.has & OUTER_SETTINGS)
-		err = omerta_nl_outer_capable(skb, info, tun);
-	if (!err)
-		err = omerta_device_configure(tun, &config, info->extack);
-	if (!err)
-		tun->generation++;
-	free_cpumask_var(config.cpus);
-	return err;
-}
-
 int omerta_nl_device_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct omerta_nl_ref ref;
@@ -160,7 +24,7 @@ int omerta_nl_device_set_doit(struct sk_buff *skb, struct genl_info *info)
 	rtnl_lock();
 	err = omerta_nl_tunnel_get(info, &ref);
 	if (!err) {
-		err = set_config(skb, info, ref.tun);
+		err = omerta_nl_configure(skb, ref.tun, info->attrs, info->extack);
 		omerta_nl_tunnel_put(&ref);
 	}
 	rtnl_unlock();
@@ -175,9 +39,9 @@ static struct net_device *create(struct sk_buff *skb,
 	struct net_device *dev;
 	int err;
 
-	dev = omerta_device_create(genl_info_net(info),
-				   name ? nla_data(name) : "omr%d",
-				   info->extack);
+	dev = omerta_link_create(genl_info_net(info),
+				 name ? nla_data(name) : "omr%d",
+				 info->extack);
 	if (IS_ERR(dev)) {
 		if (dev == ERR_PTR(-EEXIST))
 			NL_SET_ERR_MSG_ATTR(info->extack, name,
@@ -186,7 +50,7 @@ static struct net_device *create(struct sk_buff *skb,
 	}
 	tun = netdev_priv(dev);
 	mutex_lock(&tun->lock);
-	err = set_config(skb, info, tun);
+	err = omerta_nl_configure(skb, tun, info->attrs, info->extack);
 	mutex_unlock(&tun->lock);
 	if (err) {
 		unregister_netdevice(dev);
@@ -276,17 +140,7 @@ static int fill_stats(struct sk_buff *msg, struct omerta_tunnel *tun)
 	return 0;
 }
 
-static int put_cpus(struct sk_buff *msg, const struct cpumask *cpus)
-{
-	char list[OMERTA_CPULIST_LEN + 1];
-
-	if (cpumask_equal(cpus, cpu_possible_mask))
-		return nla_put_string(msg, OMERTA_A_DEVICE_CPUS, "all");
-	snprintf(list, sizeof(list), "%*pbl", cpumask_pr_args(cpus));
-	return nla_put_string(msg, OMERTA_A_DEVICE_CPUS, list);
-}
-
-/* Settings, for administrators only. */
+/* Settings and counts for administrators only */
 static int fill_settings(struct sk_buff *msg, const struct omerta_tunnel *tun)
 {
 	struct omerta_fingerprint_usage usage;
@@ -295,26 +149,12 @@ static int fill_settings(struct sk_buff *msg, const struct omerta_tunnel *tun)
 
 	omerta_fingerprint_usage(dev_net(tun->dev), &usage);
 	if (nla_put_u32(msg, OMERTA_A_DEVICE_FWMARK, tun->fwmark) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_CHUNK_SIZE,
-			OMERTA_CHUNK_SIZE(tun->class)) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_POLICY, tun->pool.policy) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_PERCPU_THRESHOLD,
-			tun->pool.threshold) ||
-	    put_cpus(msg, tun->pool.cpus) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_BATCH, tun->batch) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_DF, tun->df) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_PEERS, tun->peers.n) ||
-	    nla_put_string(msg, OMERTA_A_DEVICE_ENGINE,
-			   omerta_engine_name(tun->engine)) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_RATE, tun->control.rate) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_SOURCE_RATE,
-			tun->control.source_rate) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_SHARE,
-			tun->control.share) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_USED_SECRETS, usage.used) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_USED_SECRETS_MAX, usage.max) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_EPOCH,
-			atomic_read(&omerta_keys_epoch)))
+			atomic_read(&omerta_keys_epoch)) ||
+	    omerta_nl_put_settings(msg, tun))
 		return -EMSGSIZE;
 	return omerta_nl_put_agent(msg, tun);
 }

@@ -140,19 +140,23 @@ void omerta_nl_post_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
 
 /**
  * omerta_nl_outer_capable() - check whether a request may use the outer network
- * @skb: the request
- * @info: the request
+ * @skb: the request, or NULL for one of the current process
  * @tun: the device, locked
+ * @extack: gets the reason of a refusal
  *
  * Return: 0 or -EPERM.
  */
-int omerta_nl_outer_capable(struct sk_buff *skb, const struct genl_info *info,
-			    const struct omerta_tunnel *tun)
+int omerta_nl_outer_capable(struct sk_buff *skb, const struct omerta_tunnel *tun,
+			    struct netlink_ext_ack *extack)
 {
-	if (!tun->birth ||
-	    netlink_ns_capable(skb, tun->birth->user_ns, CAP_NET_ADMIN))
+	struct user_namespace *ns;
+
+	if (!tun->birth)
 		return 0;
-	NL_SET_ERR_MSG(info->extack,
+	ns = tun->birth->user_ns;
+	if (skb ? netlink_ns_capable(skb, ns, CAP_NET_ADMIN) : ns_capable(ns, CAP_NET_ADMIN))
+		return 0;
+	NL_SET_ERR_MSG(extack,
 		       "needs CAP_NET_ADMIN in the namespace where the device was created");
 	return -EPERM;
 }
@@ -207,7 +211,7 @@ static const struct genl_multicast_group mcgrps[] = {
 };
 
 /**
- * omerta_netlink_init() - register the family
+ * omerta_netlink_init() - register the link type and the family
  *
  * Return: 0 or a negative errno.
  */
@@ -215,15 +219,20 @@ int __init omerta_netlink_init(void)
 {
 	int err;
 
+	err = omerta_link_init();
+	if (err)
+		return err;
 	omerta_nl_family.mcgrps = mcgrps;
 	err = genl_register_family(&omerta_nl_family);
-	if (!err)
+	if (err)
+		omerta_link_exit();
+	else
 		omerta_event_enable(&omerta_nl_family, OMERTA_NLGRP_EVENTS);
 	return err;
 }
 
 /**
- * omerta_netlink_exit() - unregister the family
+ * omerta_netlink_exit() - unregister the family, and delete all devices
  *
  * After that no notification about devices is sent: the family's number may be reused.
  */
@@ -233,4 +242,5 @@ void omerta_netlink_exit(void)
 	omerta_control_close();
 	synchronize_net();
 	genl_unregister_family(&omerta_nl_family);
+	omerta_link_exit();
 }

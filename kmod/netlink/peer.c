@@ -168,7 +168,7 @@ static int parse_change(struct sk_buff *skb, const struct genl_info *info,
 				       &change->endpoint);
 	change->has_endpoint = err > 0;
 	if (err > 0)
-		err = omerta_nl_outer_capable(skb, info, tun);
+		err = omerta_nl_outer_capable(skb, tun, info->extack);
 	if (!err)
 		err = parse_prefixes(info, change);
 	if (!err)

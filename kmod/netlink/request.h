@@ -23,8 +23,15 @@ int omerta_nl_tunnel_find(const struct genl_info *info,
 int omerta_nl_tunnel_get(const struct genl_info *info,
 			 struct omerta_nl_ref *ref);
 void omerta_nl_tunnel_put(struct omerta_nl_ref *ref);
-int omerta_nl_outer_capable(struct sk_buff *skb, const struct genl_info *info,
-			    const struct omerta_tunnel *tun);
+int omerta_nl_outer_capable(struct sk_buff *skb, const struct omerta_tunnel *tun,
+			    struct netlink_ext_ack *extack);
+int omerta_nl_configure(struct sk_buff *skb, struct omerta_tunnel *tun, struct nlattr **attrs,
+			struct netlink_ext_ack *extack);
+int omerta_nl_put_settings(struct sk_buff *msg, const struct omerta_tunnel *tun);
+struct net_device *omerta_link_create(struct net *net, const char *name,
+				      struct netlink_ext_ack *extack);
+int omerta_link_init(void);
+void omerta_link_exit(void);
 struct omerta_peer *omerta_nl_peer_find(const struct genl_info *info,
 					struct omerta_tunnel *tun, int attr);
 int omerta_nl_endpoint_parse(const struct genl_info *info, int attr,

@@ -5,6 +5,7 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/socket.h>
+#include <linux/string.h>
 
 /* Every object has the attributes of an endpoint in this order. */
 #define OMERTA_ENDPOINT_PORT(addr_attr)		((addr_attr) + 1)
@@ -35,6 +36,28 @@ struct omerta_endpoint {
 	int src_if;
 	int scope;
 };
+
+/**
+ * omerta_endpoint_sockaddr() - return the remote address and port of an endpoint
+ * @ep: the endpoint
+ * @sa: set to them, or to zeros
+ */
+static inline void omerta_endpoint_sockaddr(const struct omerta_endpoint *ep,
+					    struct sockaddr_in6 *sa)
+{
+	struct sockaddr_in *sin = (struct sockaddr_in *)sa;
+
+	memset(sa, 0, sizeof(*sa));
+	sa->sin6_family = ep->family;
+	if (ep->family == AF_INET6) {
+		sa->sin6_port = ep->port;
+		sa->sin6_addr = ep->addr6;
+		sa->sin6_scope_id = ep->scope;
+	} else if (ep->family == AF_INET) {
+		sin->sin_port = ep->port;
+		sin->sin_addr.s_addr = ep->addr4;
+	}
+}
 
 bool omerta_endpoint_remote_equal(const struct omerta_endpoint *a,
 				  const struct omerta_endpoint *b);

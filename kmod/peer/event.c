@@ -13,6 +13,9 @@
 
 #include "peer/endpoint.h"
 
+#define CREATE_TRACE_POINTS
+#include "peer/trace.h"
+
 /* The family that messages belong to, and its group; constant while @event_enabled. */
 static const struct genl_family *event_family;
 static unsigned int event_group;

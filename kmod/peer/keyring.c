@@ -15,6 +15,7 @@
 #include "peer/event.h"
 #include "peer/fingerprint.h"
 #include "peer/key_state.h"
+#include "peer/trace.h"
 
 const struct rhashtable_params omerta_key_params = {
 	.head_offset = offsetof(struct omerta_key, node),
@@ -182,6 +183,7 @@ static int link_key(struct omerta_keyring *ring, struct omerta_key *key,
 	list_add_tail(&key->list, &ring->keys);
 	ring->n_keys++;
 	pr_debug("key 0x%08x created\n", key->local_id);
+	trace_omerta_key_state(key);
 	if (key->activation == OMERTA_ACTIVATION_NOW)
 		omerta_key_activate(key);
 out:

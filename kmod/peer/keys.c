@@ -24,6 +24,7 @@
 #include "peer/event.h"
 #include "peer/fingerprint.h"
 #include "peer/key_state.h"
+#include "peer/trace.h"
 
 /**
  * omerta_key_tell() - notify listeners about a key
@@ -130,6 +131,7 @@ void omerta_key_retire(struct omerta_key *key)
 	if (rcu_access_pointer(ring->active) == key)
 		RCU_INIT_POINTER(ring->active, NULL);
 	WRITE_ONCE(key->state, OMERTA_KEY_STATE_RETIRED);
+	trace_omerta_key_state(key);
 }
 
 /**
@@ -155,6 +157,7 @@ void omerta_key_die(struct omerta_key *key)
 	if (ring->latest == key)
 		ring->latest = NULL;
 	WRITE_ONCE(key->state, OMERTA_KEY_STATE_DEAD);
+	trace_omerta_key_state(key);
 	rhashtable_remove_fast(ring->table, &key->node, omerta_key_params);
 	omerta_fingerprint_detach(key->used);
 	omerta_key_put(key);
@@ -194,9 +197,12 @@ void omerta_key_activate(struct omerta_key *key)
 	old = rcu_dereference_protected(ring->active,
 					lockdep_is_held(&ring->lock));
 	WRITE_ONCE(key->state, OMERTA_KEY_STATE_ACTIVE);
+	trace_omerta_key_state(key);
 	rcu_assign_pointer(ring->active, key);
-	if (old)
-		WRITE_ONCE(old->state, OMERTA_KEY_STATE_RETIRED);
+	if (!old)
+		return;
+	WRITE_ONCE(old->state, OMERTA_KEY_STATE_RETIRED);
+	trace_omerta_key_state(old);
 }
 
 /**

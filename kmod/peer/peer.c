@@ -14,6 +14,7 @@
 
 #include "compat/compat.h"
 #include "peer/event.h"
+#include "peer/trace.h"
 
 /* Records from the old endpoint may be in flight for this long. */
 #define HOLD_TIME	NSEC_PER_SEC
@@ -552,8 +553,10 @@ void omerta_peer_set_endpoint(struct omerta_peer *peer,
 	peer->endpoint = *endpoint;
 	dst_cache_reset(&peer->cache);
 	peer->told_mtu = 0;
-	if (moved)
+	if (moved) {
+		trace_omerta_endpoint(peer->peers->dev, peer->id, endpoint, by_record);
 		update_place(peer);
+	}
 out:
 	spin_unlock_bh(&peer->endpoint_lock);
 	if (tell)

@@ -3,6 +3,7 @@
  * Keys: their states and limits, and the use of expired keys. Limits that traffic never
  * reaches are tested by setting the counters.
  */
+#define NOTRACE /* The events belong to the module itself. */
 #include "peer/keyring.c"
 #include "peer/keys.c"
 

@@ -39,7 +39,7 @@ compile() {
 	local copy=$TOP_DIR/build/clang-$1 log rc=0
 
 	mkdir -p "$copy"
-	copy_sources Kbuild Kconfig kmod include "$copy"
+	copy_sources VERSION Kbuild Kconfig kmod include "$copy"
 	log=$(in_root -C "$CACHE/clang/$1" "M=$copy" "ARCH=$1" W=1 KCFLAGS=-Werror \
 		KBUILD_MODPOST_WARN=1 modules 2>&1) || rc=$?
 	printf '%s\n' "$log" | sed '/undefined!/d; s/^/# /' >&2

@@ -46,6 +46,15 @@ stage_modules() {
 	rm "$mods/kernel"
 }
 
+# Debian's name of the architecture in paths
+triplet() {
+	if [[ $ARCH == amd64 ]]; then
+		echo x86_64-linux-gnu
+	else
+		echo aarch64-linux-gnu
+	fi
+}
+
 stage_tools() {
 	local tool kem
 
@@ -54,6 +63,8 @@ stage_tools() {
 	cp "$tool" "$stage/usr/sbin"
 	# A tree from before the agent was a program of its own has none.
 	[[ ! -e ${tool%/*}/omerta-agent ]] || cp "${tool%/*}/omerta-agent" "$stage/usr/libexec/omerta"
+	[[ ! -e ${tool%/*}/link_omerta.so ]] ||
+		install -D -m 644 -t "$stage/usr/lib/$(triplet)/ip" "${tool%/*}/link_omerta.so"
 	# For the test of its handshakes alone, so that others test what users build here
 	if [[ $ARCH == amd64 && -e $CACHE/builder/tool/stamp ]] && kem=$("$VM_DIR/tool_kem.sh"); then
 		cp "$kem" "$stage/root/omertactl-kem"
@@ -61,7 +72,7 @@ stage_tools() {
 	fi
 	cp "$TOP_DIR"/tools/omertactl/systemd/*.service "$stage/usr/lib/systemd/system"
 	cp "$TOP_DIR/tools/omertactl/systemd/sysusers.conf" "$stage/usr/lib/sysusers.d/omerta.conf"
-	cp -a "$TOP_DIR/selftests" "$stage/root/selftests"
+	cp -a "$TOP_DIR/selftests" "$TOP_DIR/tools/tracing" "$stage/root"
 	[[ $ARCH != amd64 ]] || cc -O2 -o "$stage/root/selftests/flood" "$TOP_DIR/selftests/flood.c"
 	cp "$VM_DIR/init" "$stage/init"
 	chmod 755 "$stage/init"

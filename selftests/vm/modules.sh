@@ -11,7 +11,7 @@ main() {
 	local suite machine=''
 
 	mkdir -p "$copy"
-	copy_sources Kbuild Kconfig kmod include "$copy"
+	copy_sources VERSION Kbuild Kconfig kmod include "$copy"
 	[[ $arch != arm64 ]] || machine='ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-'
 	[[ ! -e $dir/make ]] || machine=$(<"$dir/make")
 	# shellcheck disable=SC2206 # words

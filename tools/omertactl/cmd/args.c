@@ -260,8 +260,13 @@ static bool opt_given(const struct om_opt *o, const struct om_args *args)
 	case OM_OPT_NUMBER:
 		return args->numbers[o->slot];
 	default:
-		return args->all;
+		return o->slot == OM_WATCH ? args->watch : args->all;
 	}
+}
+
+static void set_word(const struct om_opt *o, struct om_args *args)
+{
+	*(o->slot == OM_WATCH ? &args->watch : &args->all) = true;
 }
 
 static int parse_number(const struct om_opt *o, const char *value,
@@ -313,7 +318,7 @@ static int parse_opt(int argc, char **argv, struct om_args *args, int *rc,
 	if (opt_given(o, args) && o->kind != OM_OPT_PREFIXES)
 		*rc = om_err(err, OM_USAGE, "given twice");
 	else if (o->kind == OM_OPT_ALL)
-		args->all = true;
+		set_word(o, args);
 	else if (argc < 2)
 		*rc = om_err(err, OM_USAGE, "a value is missing");
 	else
@@ -357,7 +362,7 @@ static int parse_pos(int argc, char **argv, struct om_args *args,
 			break;
 		}
 		for (; used < argc && *argv[used] == '-' && find_opt(cmd, argv[used]); used++)
-			args->all = true;
+			set_word(find_opt(cmd, argv[used]), args);
 		if (is_device(what) && used + 1 < argc &&
 		    !strcmp(argv[used], "dev"))
 			used++;

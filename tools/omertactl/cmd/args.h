@@ -13,11 +13,12 @@ enum om_opt_kind {
 	OM_OPT_PREFIXES,	/* allowed-ips of the object; may be repeated */
 	OM_OPT_PEER,		/* a peer's id or name */
 	OM_OPT_FILE,		/* into files[slot] */
-	OM_OPT_ALL,		/* a word without a value */
+	OM_OPT_ALL,		/* a word without a value, for "watch" if slot is OM_WATCH */
 	OM_OPT_NUMBER,		/* into numbers[slot], 1 to max */
 };
 
 #define OM_ADD_ONLY	1	/* slot of OM_OPT_PREFIXES: none to remove */
+#define OM_WATCH	1	/* slot of OM_OPT_ALL: watch instead of all */
 
 struct om_opt {
 	const char *name;	/* NULL ends a table */
@@ -49,6 +50,7 @@ struct om_args {
 	const char *files[2];
 	uint32_t numbers[2];	/* 0 where not given */
 	bool all;
+	bool watch;
 	bool help;		/* explain the command instead */
 	bool plain;		/* allowed-ips had items without + or - */
 	bool sign;		/* ... with */

@@ -44,9 +44,17 @@ int om_key_show(struct om_ctx *ctx, struct om_args *args);
 #define OM_SHOW_FIELDS \
 	"listen-port|fwmark|peers|endpoints|allowed-ips|latest-handshakes|transfer|persistent-keepalive"
 
+/* Numbers of the options "every", in seconds, and "count" */
+#define OM_EVERY	0
+#define OM_COUNT	1
+
 int om_show(struct om_ctx *ctx, struct om_args *args);
 int om_dump(struct om_ctx *ctx, struct om_args *args);
 int om_stats(struct om_ctx *ctx, struct om_args *args);
+int om_top(struct om_ctx *ctx, struct om_args *args);
+/* "stats" with the word "watch" */
+int om_stats_watch(struct om_ctx *ctx, struct om_args *args);
+int om_metrics(struct om_ctx *ctx, struct om_args *args);
 int om_monitor(struct om_ctx *ctx, struct om_args *args);
 
 int om_setconf(struct om_ctx *ctx, struct om_args *args);

@@ -75,8 +75,21 @@ static const struct om_opt key_ref_opts[] = {
 	{ 0 }
 };
 
+#define INTERVAL							\
+	{ "every", .kind = OM_OPT_NUMBER, .slot = OM_EVERY, .max = 86400 },	\
+	{ "count", .kind = OM_OPT_NUMBER, .slot = OM_COUNT, .max = UINT32_MAX }
+
 static const struct om_opt stats_opts[] = {
 	{ "all", "-a", .kind = OM_OPT_ALL },
+	{ "watch", "--watch", .kind = OM_OPT_ALL, .slot = OM_WATCH },
+	INTERVAL,
+	{ 0 }
+};
+
+static const struct om_opt top_opts[] = { INTERVAL, { 0 } };
+
+static const struct om_opt metrics_opts[] = {
+	{ "openmetrics", .kind = OM_OPT_ALL },
 	{ 0 }
 };
 
@@ -188,8 +201,15 @@ const struct om_command om_commands[] = {
 	  "[DEV]", .summary = "print one line with tabs for each device, peer and key",
 	  .example = "omr0", .reads = true },
 	{ "stats", NULL, { "[DEV]" }, NULL, stats_opts, om_stats,
-	  "[DEV] [all|-a]", .summary = "print counters of devices",
+	  "[DEV] [all|-a] [watch|--watch [every SECS] [count N]]",
+	  .summary = "print counters of devices, or how they grow",
 	  .example = "omr0 all", .reads = true },
+	{ "top", NULL, { "[DEV]" }, NULL, top_opts, om_top,
+	  "[DEV] [every SECS] [count N]", .summary = "show rates of peers until interrupted",
+	  .example = "omr0", .reads = true },
+	{ "metrics", NULL, { "[DEV]" }, NULL, metrics_opts, om_metrics,
+	  "[DEV] [openmetrics]", .summary = "print counters and states for Prometheus",
+	  .example = "omr0", .reads = true },
 	{ "monitor", NULL, { "[DEV]" }, NULL, NULL, om_monitor,
 	  "[DEV]", .summary = "print events until interrupted",
 	  .example = "omr0", .reads = true },

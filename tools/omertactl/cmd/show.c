@@ -190,7 +190,13 @@ int om_dump(struct om_ctx *ctx, struct om_args *args)
 int om_stats(struct om_ctx *ctx, struct om_args *args)
 {
 	struct om_list states;
-	int rc = om_states_load(ctx->nl, args->pos[0], 0, &states, &ctx->err);
+	int rc;
+
+	if (args->watch)
+		return om_stats_watch(ctx, args);
+	if (args->numbers[OM_EVERY] || args->numbers[OM_COUNT])
+		return om_err(&ctx->err, OM_USAGE, "every and count: only with watch");
+	rc = om_states_load(ctx->nl, args->pos[0], 0, &states, &ctx->err);
 
 	if (rc)
 		return rc;

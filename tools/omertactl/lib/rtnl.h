@@ -41,6 +41,8 @@ int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err);
 int om_rtnl_set_mtu(struct om_rtnl *r, uint32_t mtu, struct om_err *err);
 /* Set the root queueing discipline of the device. */
 int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err);
+/* Get the number of packets that wait in the root queueing discipline of a device; 0 on errors. */
+void om_rtnl_backlog(uint32_t ifindex, uint64_t *packets);
 /* Send the pending requests. */
 int om_rtnl_flush(struct om_rtnl *r, struct om_err *err);
 

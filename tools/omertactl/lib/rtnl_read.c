@@ -8,6 +8,7 @@
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
+#include <netlink/route/qdisc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -409,4 +410,25 @@ void om_rtnl_drain(struct om_rtnl *r)
 
 	while (recv(om_rtnl_fd(r), &unused, 1, MSG_DONTWAIT | MSG_TRUNC) >= 0 || errno == ENOBUFS)
 		;
+}
+
+void om_rtnl_backlog(uint32_t ifindex, uint64_t *packets)
+{
+	struct nl_sock *sk = nl_socket_alloc();
+	struct nl_cache *cache;
+
+	*packets = 0;
+	if (!sk || nl_connect(sk, NETLINK_ROUTE) || rtnl_qdisc_alloc_cache(sk, &cache)) {
+		nl_socket_free(sk);
+		return;
+	}
+	for (struct nl_object *o = nl_cache_get_first(cache); o; o = nl_cache_get_next(o)) {
+		struct rtnl_tc *tc = TC_CAST(o);
+
+		if ((uint32_t)rtnl_tc_get_ifindex(tc) == ifindex &&
+		    rtnl_tc_get_parent(tc) == TC_H_ROOT)
+			*packets = rtnl_tc_get_stat(tc, RTNL_TC_QLEN);
+	}
+	nl_cache_free(cache);
+	nl_socket_free(sk);
 }

@@ -124,7 +124,7 @@ completion() {
 	completes "manual now on-first-record" key add omr0 peer 1 activate ""
 	completes "peer name public-key endpoint keepalive allowed-ips" peer set omr0 ""
 	completes "omr0 omr1" -j show ""
-	completes "omr0 omr1 all" stats ""
+	completes "omr0 omr1 all watch every count" stats ""
 	touch "$tmp/omr7.conf"
 	completes "$tmp/omr7.conf" up "$tmp/omr"
 }

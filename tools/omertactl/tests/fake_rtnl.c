@@ -272,6 +272,12 @@ uint32_t om_rtnl_path_mtu(struct om_rtnl *r, const struct om_addr *addr, uint32_
 	return addr->len == fake.unreachable ? 0 : fake.path_mtu ? fake.path_mtu : 1500;
 }
 
+void om_rtnl_backlog(uint32_t ifindex, uint64_t *packets)
+{
+	(void)ifindex;
+	*packets = 0;
+}
+
 bool om_rtnl_reaches(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope, uint32_t mark)
 {
 	return om_rtnl_path_mtu(r, addr, scope, mark);

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The link type of rtnetlink: "ip link add type omerta". IFLA_INFO_DATA has the attributes of
+ * a device in the driver's own family, by the same policy.
+ */
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <net/rtnetlink.h>
+
+#include "compat/compat.h"
+#include "device/device.h"
+#include "netlink/request.h"
+
+#define MAX_ATTR	OMERTA_A_DEVICE_CONTROL_SHARE
+
+static int link_validate(struct nlattr *tb[], struct nlattr *data[],
+			 struct netlink_ext_ack *extack)
+{
+	int attr;
+
+	for (attr = OMERTA_A_DEVICE_IFINDEX; data && attr <= OMERTA_A_DEVICE_IFNAME; attr++) {
+		if (!data[attr])
+			continue;
+		NL_SET_ERR_MSG_ATTR(extack, data[attr],
+				    "the link itself has the index and the name");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int configure(struct net_device *dev, struct nlattr *data[],
+		     struct netlink_ext_ack *extack)
+{
+	struct omerta_tunnel *tun = netdev_priv(dev);
+	int err;
+
+	if (!data)
+		return 0;
+	mutex_lock(&tun->lock);
+	err = omerta_nl_configure(NULL, tun, data, extack);
+	mutex_unlock(&tun->lock);
+	return err;
+}
+
+static int link_new(struct net_device *dev, struct rtnl_newlink_params *params,
+		    struct netlink_ext_ack *extack)
+{
+	int err;
+
+	/* Each peer's records are sent in order anyway. */
+	if (dev->num_tx_queues > 1) {
+		NL_SET_ERR_MSG(extack, "a device has one queue: leave out numtxqueues");
+		return -EINVAL;
+	}
+	err = omerta_device_register(dev, rtnl_newlink_link_net(params));
+	if (err)
+		return err;
+	err = configure(dev, params->data, extack);
+	/* The caller's free_netdev() leaves a device that is being unregistered alone. */
+	if (err)
+		unregister_netdevice(dev);
+	return err;
+}
+
+OMERTA_NEWLINK(link_newlink, link_new)
+
+static int link_changelink(struct net_device *dev, struct nlattr *tb[], struct nlattr *data[],
+			   struct netlink_ext_ack *extack)
+{
+	return configure(dev, data, extack);
+}
+
+static size_t link_get_size(const struct net_device *dev)
+{
+	return nla_total_size(sizeof(u16)) +		/* OMERTA_A_DEVICE_LISTEN_PORT */
+	       nla_total_size(sizeof(u32)) * 9 +	/* max-mtu and numbers */
+	       nla_total_size(OMERTA_CPULIST_LEN + 1) +	/* OMERTA_A_DEVICE_CPUS */
+	       nla_total_size(OMERTA_ENGINE_LEN + 1);	/* OMERTA_A_DEVICE_ENGINE */
+}
+
+/* Anyone may ask, so neither mark nor peers are shown. */
+static int link_fill_info(struct sk_buff *msg, const struct net_device *dev)
+{
+	const struct omerta_tunnel *tun = netdev_priv(dev);
+
+	if (nla_put_u16(msg, OMERTA_A_DEVICE_LISTEN_PORT, READ_ONCE(tun->port)) ||
+	    nla_put_u32(msg, OMERTA_A_DEVICE_MAX_MTU, dev->max_mtu))
+		return -EMSGSIZE;
+	return omerta_nl_put_settings(msg, tun);
+}
+
+/* The namespace of the sockets. Once it is gone, the device has none. */
+static struct net *link_get_net(const struct net_device *dev)
+{
+	const struct omerta_tunnel *tun = netdev_priv(dev);
+
+	return READ_ONCE(tun->birth) ?: dev_net(dev);
+}
+
+static struct rtnl_link_ops link_ops __read_mostly = {
+	.kind = KBUILD_MODNAME,
+	.priv_size = sizeof(struct omerta_tunnel),
+	.maxtype = MAX_ATTR,
+	.setup = omerta_device_setup,
+	.validate = link_validate,
+	.newlink = link_newlink,
+	.changelink = link_changelink,
+	.get_size = link_get_size,
+	.fill_info = link_fill_info,
+	.get_link_net = link_get_net,
+};
+
+/**
+ * omerta_link_create() - create a device on behalf of the driver's own netlink family
+ * @net: its namespace
+ * @name: its name, may contain "%d"
+ * @extack: gets the reason of a failure
+ *
+ * Context: process context, RTNL held.
+ * Return: the device, to be deleted by unregister_netdevice(), or an ERR_PTR().
+ */
+struct net_device *omerta_link_create(struct net *net, const char *name,
+				      struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[IFLA_MAX + 1] = {};
+	struct net_device *dev;
+	int err;
+
+	dev = rtnl_create_link(net, name, NET_NAME_USER, &link_ops, tb, extack);
+	if (IS_ERR(dev))
+		return dev;
+	err = omerta_device_register(dev, net);
+	if (err) {
+		free_netdev(dev);
+		return ERR_PTR(err);
+	}
+	err = rtnl_configure_link(dev, NULL, 0, NULL);
+	if (err) {
+		unregister_netdevice(dev);
+		return ERR_PTR(err);
+	}
+	return dev;
+}
+
+/**
+ * omerta_link_init() - register the link type
+ *
+ * Return: 0 or a negative errno.
+ */
+int __init omerta_link_init(void)
+{
+	const struct genl_split_ops *op = (const void *)omerta_nl_family.split_ops;
+
+	/* The generator gives each policy to its request only. */
+	while (op->cmd != OMERTA_CMD_DEVICE_SET)
+		op++;
+	if (WARN_ON(op->maxattr != MAX_ATTR))
+		return -EINVAL;
+	link_ops.policy = op->policy;
+	return rtnl_link_register(&link_ops);
+}
+
+/**
+ * omerta_link_exit() - delete all devices and unregister the link type
+ */
+void omerta_link_exit(void)
+{
+	rtnl_link_unregister(&link_ops);
+}

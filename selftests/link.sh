@@ -1,0 +1,155 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The link type by ip(8), with its plugin. Needs root.
+#
+# usage: link.sh [TEST...]	the names of functions; all without
+# shellcheck disable=SC2317,SC2016 # the tests are called by name; eval expands
+set -u
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=lib_netns.sh
+. ./lib_netns.sh
+
+# In the source tree, where nothing is installed
+[[ ! -e ../tools/omertactl/link_omerta.so ]] || export IP_LIB_DIR=../tools/omertactl
+
+# info NS: the settings that ip shows
+info() {
+	on "$1" ip -d -j link show omr0 | jq -c '.[0].linkinfo.info_data'
+}
+
+# setting NS NAME: in ip's JSON
+setting() {
+	info "$1" | jq -r ".\"$2\""
+}
+
+# same NS: omertactl shows the same settings. It shows more than ip may.
+same() {
+	local name
+
+	for name in listen-port chunk-size policy percpu-threshold cpus batch df engine control-rate \
+		control-source-rate control-share max-mtu; do
+		is "$(setting "$1" "$name")" member "$(on "$1" omertactl -j link show omr0)" "$name"
+	done
+	is null setting "$1" fwmark
+	is null setting "$1" peers
+}
+
+test_add() {
+	make_ns a
+	on a ip link add omr0 type omerta listen-port 51907 fwmark 0x17 chunk-size 2048 policy inline \
+		percpu-threshold 1000 cpus 0 batch off df inherit engine lib control-rate 7 \
+		control-source-rate 6 control-share 5
+	same a
+	is 51907 setting a listen-port
+	is 23 eval 'echo $(($(member "$(on a omertactl -j link show omr0)" fwmark)))'
+	is 2048 setting a chunk-size
+	is inline setting a policy
+	is off setting a batch
+	is inherit setting a df
+	is lib setting a engine
+	is 5 setting a control-share
+	on a ip -d link show omr0 | grep -q ' omerta listen-port 51907 chunk-size 2048 policy inline '
+}
+
+test_defaults() {
+	make_ns a b
+	on a ip link add omr0 type omerta
+	on b omertactl link add omr0
+	is "$(info b)" info a
+}
+
+test_change() {
+	make_ns a
+	on a ip link add omr0 type omerta listen-port 51907 fwmark 7
+	on a ip link set omr0 up
+	on a ip link set omr0 type omerta policy percpu listen-port 51908 fwmark off
+	same a
+	is percpu setting a policy
+	on a ss -Hlun 'sport = :51908' | grep -q .
+	is null setting a fwmark
+	# Nothing given, nothing changed
+	on a ip link set omr0 type omerta
+	is percpu setting a policy
+}
+
+# no TEXT WORD...: ip says so, and nothing changes.
+no() {
+	local before
+
+	before=$(info a)
+	refused on a ip link set omr0 type omerta "${@:2}" 2>"$DIR/said"
+	grep -qF -- "$1" "$DIR/said" || { cat "$DIR/said"; return 1; }
+	is "$before" info a
+}
+
+test_refused() {
+	make_ns a
+	on a ip link add omr0 type omerta
+	on a ip link set omr0 up
+	no 'listen-port: "65536": must be a number 0..65535' listen-port 65536
+	no 'policy: "fast": must be auto, inline or percpu' policy fast
+	no 'chunk-size: "100": must be a number 512..65536' chunk-size 100
+	no 'unknown option "colour"' colour red
+	no 'policy is given twice' policy inline policy auto
+	no 'batch wants a value' policy inline batch
+	# By the kernel, after a setting that it would take
+	no 'chunk-size changes only while the device is down' policy inline chunk-size 1024
+	no 'engine must be auto, lib or one of this architecture' policy inline engine mb-abacus
+	refused on a ip link add omr1 type omerta listen-port 51900 engine mb-abacus
+	refused on a ip link show omr1
+	refused on a ip link add omr1 numtxqueues 2 type omerta
+	on a ip link help omerta 2>&1 | grep -q 'chunk-size BYTES'
+}
+
+# The sockets are in the namespace where the device was made.
+test_other_namespaces() {
+	local id
+
+	make_ns a b
+	# By its own name in the namespace where ip runs
+	on a ip netns set omt-b 7 || on a ip netns set /run/netns/omt-b 7
+	on b ip link add omr0 type omerta listen-port 51907
+	on b ip link set omr0 netns omt-a
+	id=$(on a ip -j link show omr0 | jq '.[0].link_netnsid')
+	is 7 echo "$id"
+	on a ip link set omr0 up
+	on b ss -Hlun 'sport = :51907' | grep -q .
+	on a ip link add omr1 link-netnsid 7 type omerta listen-port 51908
+	on a ip link set omr1 up
+	on b ss -Hlun 'sport = :51908' | grep -q .
+	refused eval "on a ss -Hlun 'sport = :51908' | grep ."
+}
+
+# Settings of the outer network need rights there; root of a container may change the others.
+test_rights() {
+	local run=(unshare --user --map-root-user --net)
+
+	make_ns a
+	on a ip link add omr0 type omerta listen-port 51907
+	on a "${run[@]}" sleep infinity &
+	await eval 'pgrep -f "sleep infinity" | grep -q .'
+	on a ip link set omr0 netns "$(pgrep -f '^sleep infinity')"
+	run=(nsenter --user --preserve-credentials --net -t "$(pgrep -f '^sleep infinity')")
+	"${run[@]}" ip link set omr0 type omerta policy inline
+	is inline eval '"${run[@]}" ip -d -j link show omr0 | jq -r ".[0].linkinfo.info_data.policy"'
+	refused "${run[@]}" ip link set omr0 type omerta policy auto listen-port 51908 2>"$DIR/said"
+	grep -q 'needs CAP_NET_ADMIN in the namespace where the device was created' "$DIR/said"
+	is inline eval '"${run[@]}" ip -d -j link show omr0 | jq -r ".[0].linkinfo.info_data.policy"'
+	refused "${run[@]}" ip link set omr0 type omerta fwmark 7
+}
+
+# Without the plugin, ip still creates the device and shows its kind.
+test_without_plugin() {
+	make_ns a
+	export IP_LIB_DIR=/nowhere
+	on a ip link add omr0 type omerta
+	on a ip -d link show omr0 | grep -q ' omerta '
+}
+
+TESTS=(
+	test_add test_defaults test_change test_refused test_other_namespaces test_rights
+	test_without_plugin
+)
+
+modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
+run_tests "${@:-${TESTS[@]}}"

@@ -1,0 +1,344 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What can be seen from outside: tracepoints and ethtool. Needs root, and in practice a guest.
+#
+# usage: trace.sh [TEST...]	the names of functions; all without
+# shellcheck disable=SC2317,SC2119 # the tests are called by name, make_both without arguments
+set -u
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=lib_netns.sh
+. ./lib_netns.sh
+
+T=/sys/kernel/tracing
+TOOLS=../tracing
+[[ -e $TOOLS ]] || TOOLS=../tools/tracing
+
+# begin_trace [EVENT...]: of the module, and others
+begin_trace() {
+	local event
+
+	[[ -e $T/trace ]] || mount -t tracefs tracefs "$T" ||
+		{ echo "SKIP this kernel has no trace events"; exit 4; }
+	modprobe omerta
+	[[ -d $T/events/omerta ]] || { echo "SKIP this kernel has no trace events"; exit 4; }
+	trap 'echo 0 >"$T/events/enable"' EXIT
+	echo 0 >"$T/events/enable"
+	echo mono >"$T/trace_clock"
+	echo 8192 >"$T/buffer_size_kb"
+	echo >"$T/trace"
+	for event in omerta "$@"; do
+		echo 1 >"$T/events/$event/enable"
+	done
+}
+
+end_trace() {
+	echo 0 >"$T/events/enable"
+	cat "$T/trace" >"$DIR/trace"
+}
+
+# seen PATTERN: number of events
+seen() {
+	grep -cE "$1" "${2:-$T/trace}" || :
+}
+
+# followed [FILE...]: every packet that was sent passed all stages.
+followed() {
+	"$TOOLS/omerta-follow" "$@" >"$DIR/followed"
+	# Without the heading, nine fields, none of which is empty
+	awk 'NR > 1 && (NF != 9 || / - /) { print; wrong = 1 } END { exit wrong || NR < 2 }' \
+		"$DIR/followed"
+}
+
+# One packet in a record, several, super-packets in several bursts, several packets in a record
+test_packets_followed() {
+	local lines
+
+	make_both
+	keep_order a to_b
+	keep_order b to_a
+	begin_trace
+	pings a 10.9.0.2
+	copy a b 10.9.0.2 200000
+	end_trace
+	followed "$DIR/trace"
+	lines=$(wc -l <"$DIR/followed")
+	more_than 6 echo "$lines"
+	is 0 seen ' omerta_drop: ' "$DIR/trace"
+	more_than 0 seen ' omerta_tx_packet: .* records=([2-9]|[1-9][0-9])' "$DIR/trace"
+	# As if from two hosts, the quickest packet has no time on the wire.
+	followed "$DIR/trace" "$DIR/trace"
+	awk 'NR > 1 && $7 == "0.0" { found = 1 } END { exit !found }' "$DIR/followed"
+}
+
+test_batch_followed() {
+	make_both
+	on a tc qdisc replace dev omr0 root pfifo
+	# Packets that wait for the outer link share records.
+	on a tc qdisc add dev to_b root tbf rate 2mbit burst 3000 limit 1mb
+	begin_trace
+	on a ./traffic.py send 10.9.0.2 7777 200 60
+	await is 200 seen ' omerta_rx_deliver: .* len=88'
+	# The errors that answer them, too
+	await followed "$T/trace"
+	end_trace
+	more_than 0 seen ' omerta_tx_assign: .* records=1 packets=([2-9]|[1-9][0-9]) ' "$DIR/trace"
+	followed "$DIR/trace"
+}
+
+test_lost_on_the_way() {
+	make_both
+	on b nft -f - <<<'table inet t { chain c { type filter hook input priority 0; udp dport 51900 drop; }; }'
+	begin_trace
+	no_ping a 10.9.0.2
+	end_trace
+	refused followed "$DIR/trace"
+	is 1 grep -c ' not received$' "$DIR/followed"
+}
+
+# followed_to REASON COMMAND...: the packets that it sends are dropped for it.
+followed_to() {
+	begin_trace
+	"${@:2}" || :
+	end_trace
+	refused followed "$DIR/trace"
+	is 2 grep -c " $1\$" "$DIR/followed"
+}
+
+test_followed_to_drops() {
+	make_both
+	followed_to TX_NO_PEER on a ping -c 2 -i 0.1 -W 0.1 10.9.0.77
+	on b omertactl peer set omr0 id 1 allowed-ips 10.9.0.78/32
+	followed_to RX_SOURCE on a ping -c 2 -i 0.1 -W 0.1 10.9.0.2
+}
+
+# seen_once REASON: each drop for it is one of a skb, as seen by drop monitors.
+seen_once() {
+	is 5 seen " omerta_drop: .* reason=$1 n=1 "
+	is 5 seen ' kfree_skb: .*location=[^ ]* \[omerta\]'
+}
+
+wants_locations() {
+	begin_trace
+	grep -q 'location=%pS' "$T/events/skb/kfree_skb/format" ||
+		{ echo "SKIP this kernel does not say where a skb is freed"; exit 4; }
+}
+
+# dropped_once REASON COMMAND...: the command causes five drops.
+dropped_once() {
+	begin_trace skb/kfree_skb
+	"${@:2}" || :
+	await is 5 seen " omerta_drop: .* reason=$1 n=1 "
+	seen_once "$1"
+	end_trace
+}
+
+test_drops_seen_once() {
+	wants_locations
+	make_both
+	dropped_once RX_TYPE on a ./traffic.py send 192.0.2.2 51900 5 400
+	dropped_once TX_NO_PEER on a ping -c 5 -i 0.05 -W 0.1 10.9.0.77
+	on b omertactl peer set omr0 id 1 allowed-ips 10.9.0.78/32
+	dropped_once RX_SOURCE on a ping -c 5 -i 0.05 -W 0.1 10.9.0.2
+	on b omertactl key del omr0 peer 1 local-id $((0x2101))
+	dropped_once RX_KEY_UNKNOWN on a ping -c 5 -i 0.05 -W 0.1 10.9.0.2
+	begin_trace
+	on a ip link set omr0 down
+	end_trace
+}
+
+# Reasons of the core that name something else would mislead.
+test_core_reasons() {
+	wants_locations
+	make_both
+	begin_trace skb/kfree_skb
+	on b omertactl peer set omr0 id 1 allowed-ips 10.9.0.78/32
+	on a ping -c 1 -W 0.1 10.9.0.2 || :
+	await is 1 seen ' omerta_drop: .* reason=RX_SOURCE '
+	is 1 seen ' kfree_skb: .*location=[^ ]* \[omerta\] reason: NOT_SPECIFIED'
+	end_trace
+}
+
+states() {
+	sed -n 's/.*omerta_key_state: dev=omr0 peer=2 local_id=\(0x[0-9a-f]*\) .*state=/\1 /p' "$T/trace"
+}
+
+test_key_states() {
+	make_ns a b
+	make_veth a b
+	make_dev a
+	make_peer a b
+	begin_trace
+	install_key a b
+	activate a b
+	GEN=2
+	install_key a b
+	activate a b
+	on a omertactl key del omr0 peer 2 local-id $((0x1201))
+	is "$(printf '%s %s\n' 0x1201 installed 0x1201 active 0x1202 installed 0x1202 active \
+		0x1201 retired 0x1201 dead)" states
+	end_trace
+}
+
+test_endpoints() {
+	make_both
+	begin_trace
+	on a omertactl link set omr0 listen-port 51905
+	pings a 10.9.0.2
+	await is 1 seen ' omerta_endpoint: dev=omr0 peer=1 endpoint=192.0.2.1:51905 by_record=1'
+	on b omertactl peer set omr0 id 1 endpoint '[2001:db8::7]:7'
+	is 1 seen ' omerta_endpoint: dev=omr0 peer=1 endpoint=\[2001:db8::7\]:7 by_record=0'
+	end_trace
+}
+
+# queue_stops NS
+queue_stops() {
+	on "$1" ethtool -S omr0 | sed -n 's/.*tx_queue_0_stopped_bql: //p'
+}
+
+test_queue_stops() {
+	make_both
+	on a tc qdisc add dev to_b root tbf rate 2mbit burst 3000 limit 1mb
+	begin_trace
+	on a ./traffic.py send 10.9.0.2 7777 500 1200
+	await is 0 waiting_packets a
+	end_trace
+	more_than 0 seen ' omerta_queue: dev=omr0 cause=bql stopped' "$DIR/trace"
+	more_than 0 seen ' omerta_queue: dev=omr0 cause=bql woken' "$DIR/trace"
+	more_than 0 queue_stops a
+}
+
+# waiting_packets NS: packets that wait in its device's qdisc
+waiting_packets() {
+	on "$1" tc -s qdisc show dev omr0 | sed -n 's/.*backlog [^ ]* \([0-9]*\)p.*/\1/p' | head -n 1
+}
+
+test_handshakes() {
+	make_both
+	begin_trace
+	# An initiation by its header; it has no reader.
+	on a ./traffic.py forge 192.0.2.1 51900 20 &
+	await more_than 0 seen ' omerta_control_rx: dev=omr0 type=0x20 '
+	end_trace
+}
+
+test_ethtool() {
+	local stats name value all
+
+	make_both
+	pings a 10.9.0.2
+	on a ping -c 2 -W 0.1 10.9.0.77 || :
+	await is 2 dev_stat a tx-drop-no-peer
+	on a ethtool -i omr0 | grep -qx 'driver: omerta'
+	is "$(cat /sys/module/omerta/version)" sed -n 's/^version: //p' <<<"$(on a ethtool -i omr0)"
+	stats=$(on a ethtool -S omr0)
+	all=$(on a omertactl -j stats omr0)
+	grep -q 'tx_drop_no_peer: 2$' <<<"$stats"
+	while read -r name value; do
+		is "$value" member "$all" "${name//_/-}"
+	done < <(sed -n 's/^ *\([rt]x_drop_[a-z_]*\): /\1 /p' <<<"$stats")
+	is "$(grep -o '"[rt]x-drop-[a-z-]*"' <<<"$all" | wc -l)" grep -c '[rt]x_drop_' <<<"$stats"
+	more_than 0 sed -n 's/.*rx_queue_0_bursts: //p' <<<"$stats"
+	more_than 0 sed -n 's/.*rx_queue_0_polls: //p' <<<"$stats"
+}
+
+# metric NAME LABELS: its value in $DIR/metrics, by a real parser
+metric() {
+	python3 - "$DIR/metrics" "$@" <<-'EOF'
+		import sys
+		from prometheus_client import parser
+		name, labels = sys.argv[2], dict(l.split("=") for l in sys.argv[3].split(","))
+		for family in parser.text_string_to_metric_families(open(sys.argv[1]).read()):
+		    for s in family.samples:
+		        if s.name == name and labels.items() <= s.labels.items():
+		            print(family.type, int(s.value))
+	EOF
+}
+
+test_metrics() {
+	local now name value
+
+	make_both
+	on a omertactl peer set omr0 id 2 name 'a "friend" \of mine'
+	pings a 10.9.0.2
+	on a ping -c 2 -W 0.1 10.9.0.77 || :
+	await is 2 dev_stat a tx-drop-no-peer
+	now=$(date +%s)
+	on a omertactl metrics >"$DIR/metrics"
+	is 'counter 2' metric omerta_drops_total device=omr0,direction=transmit,reason=no_peer
+	is 'counter 3' metric omerta_peer_receive_packets_total device=omr0,peer=2
+	is 'counter 252' metric omerta_peer_transmit_bytes_total 'device=omr0,name=a "friend" \of mine'
+	is 'gauge 1' metric omerta_peer_info 'device=omr0,endpoint=192.0.2.2:51900'
+	is 'gauge 1' metric omerta_device_info 'device=omr0,listen_port=51900'
+	is 'gauge 0' metric omerta_agent_running device=omr0
+	read -r name value < <(metric omerta_peer_latest_receive_timestamp_seconds peer=2)
+	[[ $name == gauge && $value -le $((now + 1)) && $value -ge $((now - WAIT)) ]]
+	on a omertactl metrics omr0 openmetrics >"$DIR/open"
+	# It knows the format with its counters and its end.
+	python3 - "$DIR/open" <<-'EOF'
+		import sys
+		from prometheus_client.openmetrics import parser
+		families = list(parser.text_string_to_metric_families(open(sys.argv[1]).read()))
+		assert [f.type for f in families if f.name == "omerta_drops"] == ["counter"], families
+	EOF
+}
+
+# lines PATTERN: number of lines of top in $DIR/top
+lines() {
+	grep -cE "$1" "$DIR/top" || :
+}
+
+test_top() {
+	make_both
+	bg a ping -i 0.1 10.9.0.2 >"$DIR/ping"
+	on a omertactl top every 1 count 2 >"$DIR/top"
+	is 2 lines '^[0-9:]{8} omr0: 1 peers, [1-9][0-9.]* k?B/s received, [1-9][0-9.]* k?B/s sent, 0 packets wait, agent does not run$'
+	is 2 lines '^  drops: none$'
+	is 2 lines '^  b  +[1-9][0-9.]* k?B/s +[1-9][0-9.]* k?B/s +[0-9]+s +- +0s  192.0.2.2:51900 *$'
+	kill %+
+	bg a ping -i 0.1 10.9.0.77 >"$DIR/ping"
+	on a omertactl top omr0 count 1 >"$DIR/top"
+	is 1 lines '^  drops: tx-drop-no-peer \+[1-9]'
+	# Peers without traffic have no line, but on a screen.
+	is 0 lines '^  b '
+	# "q" ends it, and leaves the terminal as it was.
+	on a python3 - >"$DIR/top" <<-'EOF'
+		import os, pty, sys, termios
+		pid, fd = pty.fork()
+		if not pid:
+		    os.environ["TERM"] = "linux"
+		    os.execlp("omertactl", "omertactl", "top")
+		before, text = termios.tcgetattr(fd), b""
+		while text.count(b"endpoint") < 2:
+		    text += os.read(fd, 4096)
+		os.write(fd, b"q")
+		try:
+		    while more := os.read(fd, 4096):
+		        text += more
+		except OSError:
+		    pass
+		print(text.decode().replace("\r", ""))
+		assert os.waitpid(pid, 0)[1] == 0
+		assert text.endswith(b"\033[?1049l"), text
+	EOF
+	more_than 1 lines '^  b '
+	refused on a omertactl -j top 2>"$DIR/said"
+	grep -q 'not JSON' "$DIR/said"
+}
+
+test_stats_watch() {
+	make_both
+	bg a ping -i 0.1 10.9.0.77 >"$DIR/ping"
+	on a omertactl stats --watch omr0 every 1 count 2 >"$DIR/top"
+	is 2 lines '^omr0: tx-drop-no-peer \+[1-9][0-9]*$'
+	kill %+
+	on a omertactl stats omr0 watch count 1 all >"$DIR/top"
+	is 1 lines '^omr0: rx-packets \+0 .* tx-drop-queue \+0$'
+	refused on a omertactl stats omr0 every 3
+}
+
+TESTS=(
+	test_packets_followed test_batch_followed test_lost_on_the_way test_followed_to_drops
+	test_drops_seen_once test_core_reasons test_key_states test_endpoints test_queue_stops test_handshakes
+	test_ethtool test_metrics test_top test_stats_watch
+)
+run_tests "${@:-${TESTS[@]}}"
