@@ -84,7 +84,8 @@ copy_sources() {
 copy_tree() {
 	copy_sources Kbuild Kconfig kmod include tools selftests "$1"
 	(cd "$TOP_DIR" && cp -r --parents -t "$1" debian Documentation Makefile VERSION \
-		dkms.conf README.md SECURITY.md COPYING tools/omertactl/completion tools/omertactl/systemd)
+		dkms.conf README.md SECURITY.md COPYING tools/omertactl/completion tools/omertactl/systemd \
+			tools/tracing tools/wireshark)
 }
 
 # pack_cpio DIR: an initramfs archive of what is below DIR, to stdout.

@@ -20,7 +20,7 @@ user_tests = sh -c 'make -s -C $(TOP)/kmod/tests $1 >&2 && $(TOP)/kmod/tests/$1'
 run = $(VM)/run.sh -k $(kernel) -a $(arch) -o $(OUT)/$@
 
 host := tally sources decode compare trace ordering leaves lists omertactl ml-kem
-judges := style ciphers clang
+judges := style ciphers clang dissector
 .PHONY: host builds processes machines $(host) $(judges) hostile suites fresh
 
 host: $(host)
@@ -63,6 +63,7 @@ hostile: ; $(stage) env FORM=$(if $(filter-out %:core,$(CELLS)),short,core) $(VM
 style: ; $(stage) $(TOP)/selftests/style.sh
 ciphers: ; $(stage) $(TOP)/selftests/ciphers.sh
 clang: ; $(stage) $(VM)/clang.sh
+dissector: ; $(stage) $(TOP)/selftests/dissector.sh
 suites: ; $(stage) env OUT=$(OUT)/suites $(VM)/suites.sh
 # A minimal root of the suite that this machine is not
 fresh: ; $(stage) env SUITES=other USERS=newcomer CELLS="$(FRESH)" $(TOP)/selftests/fresh.sh

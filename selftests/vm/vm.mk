@@ -7,7 +7,7 @@ ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
 .PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug \
-	check-uml check-intree check-kselftest check-package check-fresh check-suites check-ciphers check-model uml hostile style \
+	check-uml check-intree check-kselftest check-package check-fresh check-suites check-ciphers check-dissector check-model uml hostile style \
 	bench-tunnel bench-peers bench-chunk bench-parts bench-report bench-perf bench-trace bench-compare
 
 vm-deps:
@@ -55,6 +55,9 @@ check-uml:		## the tests in User-mode Linux
 
 check-ciphers:		## constant time, and lists of a fuzzer; FUZZ_TIME in seconds
 	@selftests/ciphers.sh
+
+check-dissector:	## the dissector for Wireshark, with tshark
+	@selftests/dissector.sh
 
 check-model: vm-deps	## models of the handshake (needs verifpal) and of memory barriers
 	@selftests/model/check.py
