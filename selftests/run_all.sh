@@ -8,7 +8,7 @@ set -u
 
 cd "$(dirname "$0")" || exit 1
 
-tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh losses.sh control.sh agent.sh up.sh units.sh bench.sh netns.sh around.sh trace.sh link.sh)
+tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh losses.sh control.sh agent.sh up.sh units.sh bench.sh netns.sh around.sh trace.sh link.sh json.sh)
 # Kernels made for it
 [[ ! -e /sys/kernel/debug/kunit/poly1305 ]] || tests+=('kunit.sh poly1305 chacha20poly1305 blake2s')
 [[ ! -e /proc/self/fail-nth ]] || tests+=(faults.sh)
@@ -25,8 +25,9 @@ core)
 		'up.sh test_up_down'
 		'units.sh test_start_stop test_restart'
 		'around.sh test_vxlan test_nat test_qdiscs'
-		'trace.sh test_packets_followed test_drops_seen_once test_ethtool'
-		link.sh
+		'trace.sh test_packets_followed test_drops_seen_once'
+		'link.sh test_add test_other_namespaces'
+		'json.sh test_state'
 		'ends.sh test_module_unloaded'
 		'bench.sh test_chunks test_split'
 	)

@@ -12,15 +12,17 @@ PACKAGES=(
 	procps util-linux mount kmod netbase python3 jq
 	iproute2 iputils-ping ethtool tcpdump iperf3 wireguard-tools
 	iptables nftables conntrack ncat psmisc python3-yaml
-	python3-prometheus-client python3-jsonschema
+	python3-prometheus-client python3-jsonschema ansible-core libc-bin
 	libnl-3-200 libnl-genl-3-200 libnl-route-3-200 libsodium23 libseccomp2 systemd
 )
 EXCLUDE=(
 	'/usr/share/doc/*' '/usr/share/man/*' '/usr/share/locale/*' '/usr/share/info/*'
+	'/usr/lib/python3/dist-packages/ansible_test/*' '/usr/share/ieee-data/*' '/usr/lib/openssh/*'
+	'/usr/bin/ssh*'
 	'/usr/share/perl*' '/usr/lib/*/perl*' '/usr/lib/*/libperl*' '/usr/bin/perl*'
 	'/usr/lib/*/gconv/*' '/usr/share/zoneinfo/*' '/usr/share/bash-completion/*'
 	'/usr/lib/*/libdb-*' '/usr/lib/*/libsqlite3*' '/usr/lib/python3*/pydoc_data/*'
-	'/usr/lib/python3*/test/*'
+	'/usr/lib/python3.*/test/*'
 )
 
 main() {

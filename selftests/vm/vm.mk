@@ -7,7 +7,8 @@ ARCH_DEB = $(or $(ARCH),amd64)
 export KERNEL ARCH_DEB
 
 .PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug \
-	check-uml check-intree check-kselftest check-package check-fresh check-suites check-ciphers check-dissector check-model uml hostile style \
+	check-uml check-intree check-kselftest check-package check-fresh check-suites check-ciphers \
+	check-dissector check-model uml hostile style \
 	bench-tunnel bench-peers bench-chunk bench-parts bench-report bench-perf bench-trace bench-compare
 
 vm-deps:

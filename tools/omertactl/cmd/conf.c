@@ -3,6 +3,7 @@
 #include "cmd/target.h"
 
 #include "lib/config.h"
+#include "lib/json.h"
 #include "cmd/print.h"
 #include "lib/quote.h"
 #include "lib/state.h"
@@ -16,6 +17,7 @@ static int apply(struct om_ctx *ctx, struct om_args *args, bool literal)
 {
 	struct om_config conf;
 	struct om_state state;
+	unsigned int done = 0;
 	int rc = om_config_read(args->pos[1], 0, &conf, &ctx->err);
 
 	if (rc)
@@ -24,11 +26,18 @@ static int apply(struct om_ctx *ctx, struct om_args *args, bool literal)
 			   &state, &ctx->err);
 	if (!rc) {
 		rc = om_sync_apply(ctx->nl, args->pos[0], &conf, &state,
-				   literal, NULL, &ctx->err);
+				   literal, &done, &ctx->err);
 		om_state_free(&state);
 	}
 	om_config_free(&conf);
-	return rc;
+	if (rc || !ctx->json)
+		return rc;
+	om_print_begin();
+	om_json_open(NULL, '{');
+	om_json_str("ifname", args->pos[0]);
+	om_json_bool("changed", done);
+	om_json_close();
+	return om_print_end(&ctx->err);
 }
 
 int om_setconf(struct om_ctx *ctx, struct om_args *args)
@@ -91,8 +100,28 @@ int om_import(struct om_ctx *ctx, struct om_args *args)
 	return rc;
 }
 
+/* A mistake is FILE:LINE:COLUMN: TEXT, or about the file as a whole. */
+static void json_mistake(const char *text)
+{
+	unsigned int line, column;
+	int end = 0;
+
+	om_json_open(NULL, '{');
+	for (const char *c = text; (c = strchr(c, ':')); c++) {
+		if (sscanf(c, ":%u:%u: %n", &line, &column, &end) < 2 || !end)
+			continue;
+		om_json_uint("line", line);
+		om_json_uint("column", column);
+		text = c + end;
+		break;
+	}
+	om_json_str("message", text);
+	om_json_close();
+}
+
 int om_check(struct om_ctx *ctx, struct om_args *args)
 {
+	void (*mistake)(const char *text) = ctx->json ? json_mistake : om_complain;
 	const char *path = args->pos[0], *dot = strrchr(path, '.');
 	char ifname[IFNAMSIZ];
 	int rc = OM_OK, mistakes;
@@ -100,8 +129,21 @@ int om_check(struct om_ctx *ctx, struct om_args *args)
 	/* A name that "up" refuses is a mistake, too. */
 	if (dot && !strcmp(dot, ".conf"))
 		rc = om_target_ifname(path, ifname, &ctx->err);
+	om_print_begin();
+	if (ctx->json) {
+		om_json_open(NULL, '{');
+		om_json_str("file", path);
+		om_json_open("mistakes", '[');
+	}
 	if (rc)
-		om_complain(ctx->err.text);
-	mistakes = om_config_check(path, !args->all, &ctx->err);
-	return mistakes ? mistakes : rc;
+		mistake(ctx->err.text);
+	mistakes = om_config_check(path, !args->all, mistake, &ctx->err);
+	rc = mistakes ? mistakes : rc;
+	if (ctx->json) {
+		om_json_close();
+		om_json_bool("valid", !rc);
+		om_json_close();
+	}
+	mistakes = om_print_end(&ctx->err);
+	return rc ? rc : mistakes;
 }

@@ -121,17 +121,15 @@ static void json_object(const char *kind, const struct om_object *obj,
 
 static void json_prefixes(const struct om_peer *peer)
 {
-	for (size_t i = 0; i < peer->allowed_ips.n; i++) {
-		struct om_prefix p = *OM_AT(&peer->allowed_ips,
-					    struct om_prefix, i);
+	char buf[OM_PREFIX_LEN];
 
-		p.peer_id = peer->id;
-		p.has |= OM_BIT(OMERTA_A_ALLOWED_IP_PEER_ID);
+	for (size_t i = 0; i < peer->allowed_ips.n; i++) {
+		om_prefix_format(buf, sizeof(buf), OM_AT(&peer->allowed_ips, struct om_prefix, i));
 		om_json_open(NULL, '{');
 		om_json_str("kind", "allowed-ip");
 		om_json_str("ifname", peer->ifname);
-		om_print_fields(&om_prefix_object, &p,
-				OM_BIT(OMERTA_A_ALLOWED_IP_IFINDEX));
+		om_json_uint("peer-id", peer->id);
+		om_json_str("prefix", buf);
 		om_json_close();
 	}
 }

@@ -11,10 +11,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static struct {
 	bool json;
 	bool colour;
+	bool event;		/* the object is an event, which has what it is about only */
 } mode;
 
 void om_print_init(bool json, bool colour)
@@ -36,8 +38,17 @@ void om_print_begin(void)
 
 void om_print_event(const char *name)
 {
-	if (mode.json)
-		om_json_str("event", name);
+	struct timespec t;
+	char text[32], all[48];
+
+	if (!mode.json)
+		return;
+	mode.event = true;
+	clock_gettime(CLOCK_REALTIME, &t);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", gmtime(&t.tv_sec));
+	snprintf(all, sizeof(all), "%s.%03ldZ", text, t.tv_nsec / 1000000);
+	om_json_str("time", all);
+	om_json_str("event", name);
 }
 
 int om_print_end(struct om_err *err)
@@ -76,6 +87,7 @@ const char *om_print_name(const char *ifname)
 
 void om_print_close(void)
 {
+	mode.event = false;
 	if (mode.json)
 		om_json_close();
 	else
@@ -122,7 +134,7 @@ static void json_field(const struct om_field *f, const void *data)
 		om_print_fields(f->nest, p, 0);
 		om_json_close();
 	} else if (f->type == OM_FLAG) {
-		om_json_bool(f->name, true);
+		om_json_bool(f->name, om_field_has(f, data));
 	} else if (f->type == OM_STR) {
 		om_json_str(f->name, p);
 	} else if (f->format == OM_ENDPOINT) {
@@ -161,14 +173,25 @@ static void text_field(const struct om_field *f, const void *data)
 	}
 }
 
+/*
+ * Return true if the object would have the flag if it were set: events tell less than requests, and
+ * only administrators learn a device's.
+ */
+static bool is_false(const struct om_field *f, const struct om_object *obj, const void *data)
+{
+	return f->type == OM_FLAG && mode.json && !mode.event &&
+	       (obj != &om_device_object ||
+		om_field_has(om_field_get(obj, OMERTA_A_DEVICE_PEERS), data));
+}
+
 void om_print_fields(const struct om_object *obj, const void *data,
 		     uint64_t skip)
 {
 	for (size_t i = 0; i < obj->fields; i++) {
 		const struct om_field *f = &obj->field[i];
 
-		if (!om_field_has(f, data) || (skip & OM_BIT(f->attr)) ||
-		    f->format == OM_HIDDEN)
+		if ((skip & OM_BIT(f->attr)) || f->format == OM_HIDDEN ||
+		    (!om_field_has(f, data) && !is_false(f, obj, data)))
 			continue;
 		if (mode.json)
 			json_field(f, data);

@@ -15,7 +15,7 @@ bool om_print_is_json(void);
 void om_print_begin(void);
 int om_print_end(struct om_err *err);
 
-/* Print the name of an event, first in its object; JSON only. */
+/* Print the time and the name of an event, first in its object; JSON only. */
 void om_print_event(const char *name);
 
 /* Flush the output, after each event of a command that does not end. */

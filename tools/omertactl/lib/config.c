@@ -71,9 +71,9 @@ static void begin_peer(struct om_parser *p)
 
 int om_parser_told(struct om_parser *p, int rc)
 {
-	if (!rc || !p->all)
+	if (!rc || !p->mistake)
 		return rc;
-	om_complain(p->err->text);
+	p->mistake(p->err->text);
 	p->mistakes++;
 	return OM_OK;
 }
@@ -330,13 +330,14 @@ int om_config_read(const char *path, enum om_config_flags flags,
 	return read_config(path, &p);
 }
 
-int om_config_check(const char *path, bool agent, struct om_err *err)
+int om_config_check(const char *path, bool agent, void (*mistake)(const char *text),
+		    struct om_err *err)
 {
 	struct om_config conf;
 	struct om_parser p = {
 		.flags = OM_CONFIG_SECRETS | OM_CONFIG_NO_NAMES | OM_CONFIG_UP |
 			 (agent ? OM_CONFIG_AGENT : 0),
-		.all = true,
+		.mistake = mistake,
 		.conf = &conf,
 		.err = err,
 	};

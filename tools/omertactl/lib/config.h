@@ -71,8 +71,9 @@ enum om_config_flags {
  */
 int om_config_read(const char *path, enum om_config_flags flags,
 		   struct om_config *conf, struct om_err *err);
-/* Report all mistakes in a file for "up" on standard error. @agent: with an agent */
-int om_config_check(const char *path, bool agent, struct om_err *err);
+/* Call @mistake with each mistake in a file for "up", as above. @agent: with an agent */
+int om_config_check(const char *path, bool agent, void (*mistake)(const char *text),
+		    struct om_err *err);
 /*
  * Return true if a file has a default route, and does not set its table. @addr_len: length of
  * the addresses, or 0 for any

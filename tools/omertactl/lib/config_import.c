@@ -192,7 +192,7 @@ int om_config_import(const char *from, const char *to, struct om_err *err)
 	fclose(in);
 	om_list_free(&im.prefixes);
 	if (!rc)
-		rc = om_config_check(to, true, err);
+		rc = om_config_check(to, true, om_complain, err);
 	if (rc)
 		unlink(to);
 	return rc;

@@ -24,7 +24,7 @@ struct om_parser {
 	const char *text;		/* the current line */
 	const struct om_object *section;	/* NULL before the first */
 	bool lost;			/* the section is invalid */
-	bool all;			/* report all mistakes, not only the first */
+	void (*mistake)(const char *text);	/* called for each, and reading goes on; or NULL */
 	unsigned int mistakes;
 	unsigned int interface_line;	/* line of [Interface], or 0 */
 	bool private_key_seen;

@@ -6,6 +6,7 @@
 cd "$(dirname "$0")/.." || exit 1
 tool=./omertactl
 man=../../Documentation/man/omertactl.8
+schema=../../Documentation/omertactl.schema.json
 conf=../../Documentation/man/omerta.conf.5
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
@@ -145,6 +146,13 @@ manual() {
 	done
 	[ -z "$missing" ]
 	result $? "omerta.conf(5) describes every key" "missing:$missing"
+	missing=
+	# Every member of an object that is printed is in the schema of JSON.
+	for word in $(sed -n '/OM_HIDDEN/d; /^\t[ACR](/d; s/^\t[A-Z]*([A-Z0-9_]*, "\([a-z-]*\)".*/\1/p' lib/model.c | sort -u); do
+		grep -q "\"$word\": {" "$schema" || missing="$missing $word"
+	done
+	[ -z "$missing" ]
+	result $? "schema of JSON has every member" "missing:$missing"
 	missing=
 	# Every word that can be typed is documented, in a line of its own.
 	for word in $("$tool" __complete) \

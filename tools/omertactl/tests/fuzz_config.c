@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || fchmod(fd, 0600) || write(fd, data, size) != (ssize_t)size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	good = !om_config_check(path, false, &err);
+	good = !om_config_check(path, false, om_complain, &err);
 	if (om_config_read(path, OM_CONFIG_NO_NAMES, &conf, &err)) {
 		check_error(&err, path);
 		if (good)
