@@ -38,6 +38,10 @@ static void deliver_skb(struct omerta_rx_burst *burst, unsigned int i, struct sk
 	skb_reset_mac_header(skb);
 	skb_reset_network_header(skb);
 	skb->dev = tun->dev;
+#ifdef CONFIG_NET_RX_BUSY_POLL
+	/* A socket that polls busily finds the NIC's NAPI, not ours. */
+	skb->napi_id = burst->outer->napi_id;
+#endif
 	skb->protocol = ip_tunnel_parse_protocol(skb);
 	v6 = skb->protocol == htons(ETH_P_IPV6);
 	if (unlikely(omerta_peer_by_addr(&tun->peers, v6,

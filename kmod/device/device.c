@@ -182,8 +182,6 @@ static int device_init(struct net_device *dev)
 	err = omerta_pool_init(&tun->pool);
 	if (err)
 		goto err_buf;
-	/* No busy polling here: it belongs to the NIC below the tunnel. */
-	set_bit(NAPI_STATE_NO_BUSY_POLL, &tun->napi.state);
 	netif_napi_add(dev, &tun->napi, omerta_rx_poll);
 	omerta_device_set_gso_limits(tun, dev->mtu);
 	mutex_lock(&tunnels_lock);

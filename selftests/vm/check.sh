@@ -37,7 +37,7 @@ main() {
 	# Floods are a matter of time: nothing runs in parallel.
 	[[ -n ${GUEST_ONLY:-} ]] || stages 1 hostile
 	# Here no time is judged.
-	stages 3 ${STYLE:+style ciphers dissector} ${CLANG:+clang}
+	stages 3 ${STYLE:+style ciphers dissector ynl} ${CLANG:+clang}
 	stages 1 ${UPSTREAM:+suites} ${FRESH:+fresh}
 	mapfile -t list <"$OUT/stages"
 	"$VM_DIR/ktap_tally.py" "${list[@]}"

@@ -20,7 +20,7 @@ user_tests = sh -c 'make -s -C $(TOP)/kmod/tests $1 >&2 && $(TOP)/kmod/tests/$1'
 run = $(VM)/run.sh -k $(kernel) -a $(arch) -o $(OUT)/$@
 
 host := tally sources decode compare trace ordering leaves lists omertactl ml-kem
-judges := style ciphers clang dissector
+judges := style ciphers clang dissector ynl
 .PHONY: host builds processes machines $(host) $(judges) hostile suites fresh
 
 host: $(host)
@@ -64,6 +64,7 @@ style: ; $(stage) $(TOP)/selftests/style.sh
 ciphers: ; $(stage) $(TOP)/selftests/ciphers.sh
 clang: ; $(stage) $(VM)/clang.sh
 dissector: ; $(stage) $(TOP)/selftests/dissector.sh
+ynl: ; $(stage) $(TOP)/selftests/ynl.sh
 suites: ; $(stage) env OUT=$(OUT)/suites $(VM)/suites.sh
 # A minimal root of the suite that this machine is not
 fresh: ; $(stage) env SUITES=other USERS=newcomer CELLS="$(FRESH)" $(TOP)/selftests/fresh.sh

@@ -8,7 +8,7 @@ export KERNEL ARCH_DEB
 
 .PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug \
 	check-uml check-intree check-kselftest check-package check-fresh check-suites check-ciphers \
-	check-dissector check-model uml hostile style \
+	check-dissector check-ynl check-model uml hostile style \
 	bench-tunnel bench-peers bench-chunk bench-parts bench-report bench-perf bench-trace bench-compare
 
 vm-deps:
@@ -59,6 +59,9 @@ check-ciphers:		## constant time, and lists of a fuzzer; FUZZ_TIME in seconds
 
 check-dissector:	## the dissector for Wireshark, with tshark
 	@selftests/dissector.sh
+
+check-ynl:		## the netlink specification, by the kernel's own tool
+	@selftests/ynl.sh
 
 check-model: vm-deps	## models of the handshake (needs verifpal) and of memory barriers
 	@selftests/model/check.py
