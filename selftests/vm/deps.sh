@@ -13,7 +13,7 @@ PACKAGES=(
 	libnl-3-dev libnl-genl-3-dev libnl-route-3-dev libsodium-dev libseccomp-dev
 	pkg-config
 	qemu-system-x86 mmdebstrap debian-archive-keyring cpio gzip xz-utils kmod
-	python3 python3-cryptography mandoc wireguard-tools
+	python3 python3-cryptography mandoc wireguard-tools zsh fish
 )
 case ${1:-} in
 build) PACKAGES=(bison flex patch perl) ;;

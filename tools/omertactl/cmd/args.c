@@ -440,6 +440,15 @@ static void complete_list(const char *words)
 	putchar('\n');
 }
 
+/* Other machines' engines would be refused. */
+#if defined(__x86_64__)
+#define ENGINES	"auto\nlib\nmb-avx512ifma\nmb-avx512vl\nmb-avx2\nmb-ssse3\nmb-sse2"
+#elif defined(__aarch64__)
+#define ENGINES	"auto\nlib\nmb-neon"
+#else
+#define ENGINES	"auto\nlib"
+#endif
+
 static void complete_value(const struct om_command *cmd, const struct om_opt *o)
 {
 	const struct om_field *f;
@@ -448,6 +457,8 @@ static void complete_value(const struct om_command *cmd, const struct om_opt *o)
 		puts("PEER");
 	if (o->kind == OM_OPT_FILE)
 		puts("FILE");
+	if (o->kind == OM_OPT_PREFIXES)
+		puts("@FILE");
 	if (o->kind != OM_OPT_FIELD)
 		return;
 	f = om_field_get(cmd->data, o->attr);
@@ -457,6 +468,8 @@ static void complete_value(const struct om_command *cmd, const struct om_opt *o)
 		puts("off");
 	if (f->format == OM_CPUS)
 		puts("all");
+	if (cmd->data == &om_device_object && o->attr == OMERTA_A_DEVICE_ENGINE)
+		puts(ENGINES);
 	if (f->format == OM_CHUNK)
 		for (uint64_t v = f->min; v <= f->max; v *= 2)
 			printf("%llu\n", (unsigned long long)v);
@@ -464,7 +477,8 @@ static void complete_value(const struct om_command *cmd, const struct om_opt *o)
 
 /*
  * The words so far determine the candidates: objects, verbs, positions, options. DEV, PEER,
- * CONF and FILE in capitals ask the caller for names of that kind.
+ * CONF and FILE in capitals ask the caller for names of that kind, @FILE for those of files after
+ * an @.
  */
 void om_args_complete(const struct om_command *table, int argc, char **argv)
 {

@@ -6,7 +6,9 @@
 #include "lib/nl.h"
 #include "cmd/print.h"
 #include "lib/quote.h"
+#include "lib/state.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +81,38 @@ static int run(struct om_ctx *ctx, int argc, char **argv)
 	return rc;
 }
 
+/* Names of a kind that __complete asks for in capitals, one per line; none on errors */
+static void print_names(struct om_ctx *ctx, const char *kind, const char *ifname)
+{
+	bool peers = !strcmp(kind, "PEER");
+	struct om_list states;
+	glob_t files;
+
+	if (!strcmp(kind, "CONF") && !glob(OM_CONFIG_DIR "/*.conf", 0, NULL, &files)) {
+		for (size_t i = 0; i < files.gl_pathc; i++)
+			printf("%.*s\n", (int)(strlen(files.gl_pathv[i]) - strlen(OM_CONFIG_DIR "/.conf")),
+			       files.gl_pathv[i] + strlen(OM_CONFIG_DIR "/"));
+		globfree(&files);
+	}
+	if ((!peers && strcmp(kind, "DEV")) || (peers && !ifname) ||
+	    om_states_load(ctx->nl, ifname, peers ? OM_PEERS : 0, &states, &ctx->err))
+		return;
+	for (size_t i = 0; i < states.n; i++) {
+		const struct om_state *s = OM_AT(&states, struct om_state, i);
+
+		if (!peers)
+			puts(s->dev.ifname);
+		for (size_t k = 0; peers && k < s->peers.n; k++) {
+			const struct om_peer *p = OM_AT(&s->peers, struct om_peer, k);
+
+			printf("%u\n", p->id);
+			if (*p->name)
+				puts(p->name);
+		}
+	}
+	om_states_free(&states);
+}
+
 int om_main(int argc, char **argv)
 {
 	struct om_ctx ctx = { 0 };
@@ -89,6 +123,10 @@ int om_main(int argc, char **argv)
 	argv += n + 1;
 	if (n >= 0 && argc && !strcmp(argv[0], "__complete")) {
 		om_args_complete(om_commands, argc - 1, argv + 1);
+	} else if (n >= 0 && argc > 1 && !strcmp(argv[0], "__names")) {
+		ctx.nl = om_nl_new();
+		print_names(&ctx, argv[1], argv[2]);
+		om_nl_free(ctx.nl);
 	} else if (n >= 0) {
 		om_print_init(ctx.json, !ctx.json && want_colour());
 		ctx.nl = om_nl_new();

@@ -105,8 +105,9 @@ completion() {
 	cat >"$tmp/bin/omertactl" <<-EOF
 		#!/bin/sh
 		case "\$*" in
-		"link show") echo "3: omr0: listen-port 1"; echo "4: omr1: x" ;;
-		"peer show omr0") echo "omr0 peer 1: name alice keepalive 5"; echo "omr0 peer 20: keepalive off" ;;
+		"__names DEV"*) printf '%s\n' omr0 omr1 ;;
+		"__names PEER omr0") printf '%s\n' 1 alice 20 ;;
+		"__names CONF"*) printf '%s\n' omr0 omr5 ;;
 		*) exec "$PWD/omertactl" "\$@" ;;
 		esac
 	EOF
@@ -128,6 +129,60 @@ completion() {
 	completes "omr0 omr1 all watch every count" stats ""
 	touch "$tmp/omr7.conf"
 	completes "$tmp/omr7.conf" up "$tmp/omr"
+	completes "omr5" up omr5
+	completes "mb-ssse3 mb-sse2" link set omr0 engine mb-s
+	completes "@$tmp/omr7.conf" peer set omr0 peer 1 allowed-ips "@$tmp/omr"
+	if command -v zsh >/dev/null; then
+		for_zsh
+	else
+		skip "completion in zsh" "no zsh"
+	fi
+	if command -v fish >/dev/null; then
+		for_fish
+	else
+		skip "completion in fish" "no fish"
+	fi
+}
+
+# offers SHELL WANTED GOT WORDS
+offers() {
+	[ "$2" = "$3" ]
+	result $? "completion in $1: $4" "got: $3, wanted: $2"
+}
+
+# A terminal's worth of zsh is not there, so its functions for it print what they are given.
+in_zsh() {
+	zsh -f -c '
+		compadd() { print -rl -- ${(P)argv[-1]} }
+		_files() { print -r -- FILES }
+		compset() { [[ $PREFIX == @* ]] }
+		words=(omertactl "$@") CURRENT=$(($# + 1)) PREFIX=${argv[-1]}
+		run() { source completion/_omertactl }
+		run' zsh "$@" | grep -v "^$" | xargs
+}
+
+for_zsh() {
+	offers zsh "add set del show" "$(in_zsh peer "")" "peer"
+	offers zsh "omr0 omr1" "$(in_zsh link set "")" "link set"
+	offers zsh "1 alice 20" "$(in_zsh -j peer show omr0 peer "")" "-j peer show omr0 peer"
+	offers zsh "omr0 omr5" "$(in_zsh up "")" "up"
+	offers zsh "FILES" "$(in_zsh up /etc/)" "up /etc/"
+	offers zsh "FILES" "$(in_zsh peer set omr0 peer 1 allowed-ips @)" "allowed-ips @"
+}
+
+in_fish() {
+	HOME=$tmp fish --no-config -c '
+		source completion/omertactl.fish
+		complete -C "omertactl $argv"' -- "$*" | cut -f 1 | xargs
+}
+
+for_fish() {
+	offers fish "add del set show" "$(in_fish "peer ")" "peer"
+	offers fish "omr0 omr1" "$(in_fish "link set ")" "link set"
+	offers fish "1 20 alice" "$(in_fish "-j peer show omr0 peer ")" "-j peer show omr0 peer"
+	offers fish "auto inline percpu" "$(in_fish "link set omr0 policy ")" "policy"
+	offers fish "omr0 omr5" "$(in_fish "up ")" "up"
+	offers fish "$tmp/omr7.conf" "$(in_fish "up $tmp/omr")" "up FILE"
 }
 
 manual() {
