@@ -138,6 +138,34 @@ test_rights() {
 	refused "${run[@]}" ip link set omr0 type omerta fwmark 7
 }
 
+# Alternative names of 127 bytes are names as any other.
+test_altnames() {
+	local long
+
+	long=$(printf 'tunnel-%0120d' 1)
+	make_ns a
+	on a ip link add omr0 type omerta
+	on a ip link property add dev omr0 altname "$long" altname short
+	for name in "$long" short; do
+		is omr0 eval 'on a omertactl -j link show "$name" | jq -r ".[0].ifname"'
+		on a omertactl link set "$name" policy inline
+		on a omertactl peer add "$name" id 1 name one
+		on a omertactl show "$name" | grep -q 'peer: 1 (one)'
+		on a omertactl peer del "$name" peer one
+		on a omertactl stats "$name" all | grep -q rx-drop-auth
+		on a ip -d link show "$name" | grep -q ' omerta '
+	done
+	# The kernel takes them itself, too.
+	on a ./nl.py device-set "ifname=str:$long" df=u32:1
+	is set setting a df
+	refused on a omertactl link show "${long%1}2" 2>"$DIR/said"
+	grep -q 'no device has this alternative name' "$DIR/said"
+	refused on a omertactl link add "$long"
+	refused on a ./nl.py device-new "ifname=str:$long"
+	on a omertactl link del "$long"
+	refused on a ip link show omr0
+}
+
 # Without the plugin, ip still creates the device and shows its kind.
 test_without_plugin() {
 	make_ns a
@@ -148,7 +176,7 @@ test_without_plugin() {
 
 TESTS=(
 	test_add test_defaults test_change test_refused test_other_namespaces test_rights
-	test_without_plugin
+	test_without_plugin test_altnames
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

@@ -39,6 +39,10 @@ static struct net_device *create(struct sk_buff *skb,
 	struct net_device *dev;
 	int err;
 
+	if (name && strlen(nla_data(name)) >= IFNAMSIZ) {
+		NL_SET_ERR_MSG_ATTR(info->extack, name, "a device's name has at most 15 bytes");
+		return ERR_PTR(-EINVAL);
+	}
 	dev = omerta_link_create(genl_info_net(info),
 				 name ? nla_data(name) : "omr%d",
 				 info->extack);

@@ -63,7 +63,7 @@ const struct nla_policy omerta_handshake_nl_policy[OMERTA_A_HANDSHAKE_FAILURE + 
 /* OMERTA_CMD_DEVICE_NEW - do */
 static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CONTROL_SHARE + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
 	[OMERTA_A_DEVICE_FWMARK] = { .type = NLA_U32, },
 	[OMERTA_A_DEVICE_CHUNK_SIZE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_chunk_size_range),
@@ -81,13 +81,13 @@ static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CONTR
 /* OMERTA_CMD_DEVICE_DEL - do */
 static const struct nla_policy omerta_device_del_nl_policy[OMERTA_A_DEVICE_IFNAME + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 };
 
 /* OMERTA_CMD_DEVICE_SET - do */
 static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CONTROL_SHARE + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
 	[OMERTA_A_DEVICE_FWMARK] = { .type = NLA_U32, },
 	[OMERTA_A_DEVICE_CHUNK_SIZE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_chunk_size_range),
@@ -105,13 +105,13 @@ static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CONTR
 /* OMERTA_CMD_DEVICE_GET - do */
 static const struct nla_policy omerta_device_get_nl_policy[OMERTA_A_DEVICE_IFNAME + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 };
 
 /* OMERTA_CMD_PEER_NEW - do */
 static const struct nla_policy omerta_peer_new_nl_policy[OMERTA_A_PEER_ALLOWED_IPS + 1] = {
 	[OMERTA_A_PEER_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_PEER_NAME] = { .type = NLA_NUL_STRING, .len = OMERTA_PEER_NAME_LEN, },
 	[OMERTA_A_PEER_PUBLIC_KEY] = NLA_POLICY_EXACT_LEN(OMERTA_KEY_LEN),
@@ -126,7 +126,7 @@ static const struct nla_policy omerta_peer_new_nl_policy[OMERTA_A_PEER_ALLOWED_I
 /* OMERTA_CMD_PEER_SET - do */
 static const struct nla_policy omerta_peer_set_nl_policy[OMERTA_A_PEER_ALLOWED_IPS + 1] = {
 	[OMERTA_A_PEER_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_PEER_NAME] = { .type = NLA_NUL_STRING, .len = OMERTA_PEER_NAME_LEN, },
 	[OMERTA_A_PEER_PUBLIC_KEY] = NLA_POLICY_EXACT_LEN(OMERTA_KEY_LEN),
@@ -141,33 +141,33 @@ static const struct nla_policy omerta_peer_set_nl_policy[OMERTA_A_PEER_ALLOWED_I
 /* OMERTA_CMD_PEER_DEL - do */
 static const struct nla_policy omerta_peer_del_nl_policy[OMERTA_A_PEER_ID + 1] = {
 	[OMERTA_A_PEER_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 };
 
 /* OMERTA_CMD_PEER_GET - do */
 static const struct nla_policy omerta_peer_get_do_nl_policy[OMERTA_A_PEER_ID + 1] = {
 	[OMERTA_A_PEER_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 };
 
 /* OMERTA_CMD_PEER_GET - dump */
 static const struct nla_policy omerta_peer_get_dump_nl_policy[OMERTA_A_PEER_IFNAME + 1] = {
 	[OMERTA_A_PEER_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 };
 
 /* OMERTA_CMD_ALLOWED_IP_GET - dump */
 static const struct nla_policy omerta_allowed_ip_get_nl_policy[OMERTA_A_PEER_IFNAME + 1] = {
 	[OMERTA_A_PEER_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 };
 
 /* OMERTA_CMD_KEY_NEW - do */
 static const struct nla_policy omerta_key_new_nl_policy[OMERTA_A_KEY_HANDSHAKE + 1] = {
 	[OMERTA_A_KEY_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_KEY_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_KEY_LOCAL_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_KEY_REMOTE_ID] = NLA_POLICY_MIN(NLA_U32, 1),
@@ -188,7 +188,7 @@ static const struct nla_policy omerta_key_new_nl_policy[OMERTA_A_KEY_HANDSHAKE +
 /* OMERTA_CMD_KEY_ACTIVATE - do */
 static const struct nla_policy omerta_key_activate_nl_policy[OMERTA_A_KEY_LOCAL_ID + 1] = {
 	[OMERTA_A_KEY_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_KEY_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_KEY_LOCAL_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 };
@@ -196,7 +196,7 @@ static const struct nla_policy omerta_key_activate_nl_policy[OMERTA_A_KEY_LOCAL_
 /* OMERTA_CMD_KEY_RETIRE - do */
 static const struct nla_policy omerta_key_retire_nl_policy[OMERTA_A_KEY_LOCAL_ID + 1] = {
 	[OMERTA_A_KEY_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_KEY_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_KEY_LOCAL_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 };
@@ -204,7 +204,7 @@ static const struct nla_policy omerta_key_retire_nl_policy[OMERTA_A_KEY_LOCAL_ID
 /* OMERTA_CMD_KEY_DEL - do */
 static const struct nla_policy omerta_key_del_nl_policy[OMERTA_A_KEY_LOCAL_ID + 1] = {
 	[OMERTA_A_KEY_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_KEY_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_KEY_LOCAL_ID] = NLA_POLICY_MIN(NLA_U32, 1),
 };
@@ -212,13 +212,13 @@ static const struct nla_policy omerta_key_del_nl_policy[OMERTA_A_KEY_LOCAL_ID + 
 /* OMERTA_CMD_KEY_GET - dump */
 static const struct nla_policy omerta_key_get_nl_policy[OMERTA_A_KEY_IFNAME + 1] = {
 	[OMERTA_A_KEY_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 };
 
 /* OMERTA_CMD_CONTROL_BIND - do */
 static const struct nla_policy omerta_control_bind_nl_policy[OMERTA_A_CONTROL_ALL_TYPES + 1] = {
 	[OMERTA_A_CONTROL_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_CONTROL_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_CONTROL_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_CONTROL_PUBLIC_KEY] = NLA_POLICY_EXACT_LEN(OMERTA_KEY_LEN),
 	[OMERTA_A_CONTROL_ALL_TYPES] = { .type = NLA_FLAG, },
 };
@@ -226,13 +226,13 @@ static const struct nla_policy omerta_control_bind_nl_policy[OMERTA_A_CONTROL_AL
 /* OMERTA_CMD_CONTROL_UNBIND - do */
 static const struct nla_policy omerta_control_unbind_nl_policy[OMERTA_A_CONTROL_IFNAME + 1] = {
 	[OMERTA_A_CONTROL_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_CONTROL_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_CONTROL_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 };
 
 /* OMERTA_CMD_CONTROL_SEND - do */
 static const struct nla_policy omerta_control_send_nl_policy[OMERTA_A_CONTROL_LOCAL_ID + 1] = {
 	[OMERTA_A_CONTROL_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_CONTROL_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_CONTROL_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_CONTROL_ENDPOINT_ADDR] = NLA_POLICY_MIN_LEN(4),
 	[OMERTA_A_CONTROL_ENDPOINT_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[OMERTA_A_CONTROL_ENDPOINT_SCOPE] = { .type = NLA_U32, },
@@ -244,7 +244,7 @@ static const struct nla_policy omerta_control_send_nl_policy[OMERTA_A_CONTROL_LO
 /* OMERTA_CMD_AGENT_REPORT - do */
 static const struct nla_policy omerta_agent_report_nl_policy[OMERTA_A_REPORT_HANDSHAKE + 1] = {
 	[OMERTA_A_REPORT_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
-	[OMERTA_A_REPORT_IFNAME] = { .type = NLA_NUL_STRING, .len = 15, },
+	[OMERTA_A_REPORT_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_REPORT_AGENT_STATS] = NLA_POLICY_NESTED(omerta_agent_stats_nl_policy),
 	[OMERTA_A_REPORT_HANDSHAKE] = NLA_POLICY_NESTED(omerta_handshake_nl_policy),
 };

@@ -5,6 +5,7 @@
 
 #include "lib/addr.h"
 #include "lib/quote.h"
+#include "lib/rtnl.h"
 #include "lib/value.h"
 
 #include <errno.h>
@@ -346,12 +347,25 @@ static bool is_device(const char *what)
 	return strstr(what, "DEV") || !strcmp(what, "NAME");
 }
 
-/* Parse the positions. Returns the number of words used, or -1 with @err set. */
+/* Check a device's name, and replace a long alternative name by the device's own. */
+static int check_device(const char *what, size_t i, struct om_args *args, struct om_err *err)
+{
+	if (!strcmp(what, "NAME") || strlen(args->pos[i]) < IFNAMSIZ)
+		return om_ifname_check(args->pos[i], err);
+	if (om_altname_check(args->pos[i], err))
+		return OM_USAGE;
+	if (!om_rtnl_own_name(args->pos[i], args->own_name))
+		return om_err(err, OM_SYSTEM, "no device has this alternative name");
+	args->pos[i] = args->own_name;
+	return OM_OK;
+}
+
+/* Parse the positions. Returns the number of words used, or a status, negated, with @err set. */
 static int parse_pos(int argc, char **argv, struct om_args *args,
 		     struct om_err *err)
 {
 	const struct om_command *cmd = args->cmd;
-	int used = 0;
+	int used = 0, rc;
 
 	for (size_t i = 0; i < OM_ARRAY_SIZE(cmd->pos) && cmd->pos[i]; i++) {
 		const char *what = cmd->pos[i];
@@ -373,13 +387,15 @@ static int parse_pos(int argc, char **argv, struct om_args *args,
 			om_err(err, OM_USAGE,
 			       "%s is missing (usage: omertactl %s %s)", what,
 			       om_command_name(cmd), cmd->usage);
-			return -1;
+			return -OM_USAGE;
 		}
 		args->pos[i] = argv[used++];
-		if (is_device(what) &&
-		    om_ifname_check(args->pos[i], err)) {
-			om_err_prefix(err, "%s", OM_QUOTE(args->pos[i]));
-			return -1;
+		if (is_device(what)) {
+			rc = check_device(what, i, args, err);
+			if (rc) {
+				om_err_prefix(err, "%s", OM_QUOTE(args->pos[i]));
+				return -rc;
+			}
 		}
 	}
 	return used;
@@ -398,7 +414,7 @@ int om_args_parse(const struct om_command *cmd, int argc, char **argv,
 		return OM_OK;
 	n = parse_pos(argc, argv, args, err);
 	if (n < 0)
-		return OM_USAGE;
+		return -n;
 	for (; n < argc && !rc && !args->help; n += parse_opt(argc - n, argv + n, args, &rc, err))
 		args->help = om_is_help(argv[n]);
 	if (args->help)

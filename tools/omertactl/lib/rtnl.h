@@ -96,6 +96,9 @@ bool om_rtnl_reaches(struct om_rtnl *r, const struct om_addr *addr, uint32_t sco
 /* Get the name of a device of this network namespace; false if there is none. */
 bool om_rtnl_name(uint32_t ifindex, char name[IFNAMSIZ]);
 
+/* Get the name of the device with an alternative name; false if there is none. */
+bool om_rtnl_own_name(const char *altname, char name[IFNAMSIZ]);
+
 /* Open a socket that tells when links, addresses and routes change; it does not block. */
 struct om_rtnl *om_rtnl_watch(struct om_err *err);
 int om_rtnl_fd(const struct om_rtnl *r);

@@ -366,6 +366,38 @@ bool om_rtnl_name(uint32_t ifindex, char name[IFNAMSIZ])
 	return if_indextoname(ifindex, name);
 }
 
+static int get_own_name(struct nl_msg *msg, void *arg)
+{
+	struct nlattr *a = nlmsg_find_attr(nlmsg_hdr(msg), sizeof(struct ifinfomsg), IFLA_IFNAME);
+
+	if (a)
+		nla_strlcpy(arg, a, IFNAMSIZ);
+	return NL_OK;
+}
+
+bool om_rtnl_own_name(const char *altname, char name[IFNAMSIZ])
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETLINK, 0);
+	struct ifinfomsg link = { 0 };
+	struct nl_sock *sk = nl_socket_alloc();
+	int rc = -NLE_NOMEM;
+
+	*name = '\0';
+	if (msg && sk)
+		rc = nlmsg_append(msg, &link, sizeof(link), NLMSG_ALIGNTO);
+	if (!rc)
+		rc = nla_put_string(msg, IFLA_ALT_IFNAME, altname);
+	if (!rc)
+		rc = nl_connect(sk, NETLINK_ROUTE);
+	if (!rc)
+		rc = nl_socket_modify_cb(sk, NL_CB_VALID, NL_CB_CUSTOM, get_own_name, name);
+	if (!rc && nl_send_auto(sk, msg) >= 0)
+		nl_recvmsgs_default(sk);
+	nlmsg_free(msg);
+	nl_socket_free(sk);
+	return *name;
+}
+
 /*
  * Changes
  */

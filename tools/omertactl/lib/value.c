@@ -72,12 +72,11 @@ static int parse_enum(const struct om_field *f, const char *text, void *data,
 
 #define ALNUM	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-int om_ifname_check(const char *name, struct om_err *err)
+static int check_ifname(const char *name, size_t size, struct om_err *err)
 {
-	if (!*name || strlen(name) >= IFNAMSIZ)
+	if (!*name || strlen(name) >= size)
 		return om_err(err, OM_USAGE,
-			      "a device name has 1..%d characters",
-			      IFNAMSIZ - 1);
+			      "a device name has 1..%zu characters", size - 1);
 	if (!strcmp(name, ".") || !strcmp(name, ".."))
 		return om_err(err, OM_USAGE, "not a device name");
 	if (*name == '-')
@@ -89,6 +88,17 @@ int om_ifname_check(const char *name, struct om_err *err)
 			return om_err(err, OM_USAGE,
 				      "a device name has no slash, colon or white space");
 	return OM_OK;
+}
+
+int om_ifname_check(const char *name, struct om_err *err)
+{
+	return check_ifname(name, IFNAMSIZ, err);
+}
+
+int om_altname_check(const char *name, struct om_err *err)
+{
+	/* ALTIFNAMSIZ of a header that clashes with net/if.h */
+	return check_ifname(name, 128, err);
 }
 
 int om_ifname_check_file(const char *name, struct om_err *err)

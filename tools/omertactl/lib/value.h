@@ -15,6 +15,8 @@ char *om_value_format(const struct om_field *f, const void *data, char *buf);
 /* Return true if the field is a number in JSON. */
 bool om_value_is_number(const struct om_field *f);
 int om_ifname_check(const char *name, struct om_err *err);
+/* The same for an alternative name, which may have 127 characters. */
+int om_altname_check(const char *name, struct om_err *err);
 /* Check the name of a device with a file, which has the characters of wg-quick(8). */
 int om_ifname_check_file(const char *name, struct om_err *err);
 int om_uint_parse(const char *text, uint64_t *v);

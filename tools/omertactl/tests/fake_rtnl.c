@@ -299,6 +299,13 @@ void om_rtnl_drain(struct om_rtnl *r)
 	(void)r;
 }
 
+/* Of omr0 only */
+bool om_rtnl_own_name(const char *altname, char name[IFNAMSIZ])
+{
+	strcpy(name, "omr0");
+	return !strcmp(altname, "an-alternative-name-of-omr0");
+}
+
 bool om_rtnl_name(uint32_t ifindex, char name[IFNAMSIZ])
 {
 	for (size_t i = 0; i < fake.states.n; i++) {
