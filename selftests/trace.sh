@@ -282,6 +282,42 @@ test_metrics() {
 	EOF
 }
 
+# Each metric and label that the example's panels ask for is there.
+test_dashboard() {
+	local book=../grafana.json
+
+	[[ -e $book ]] || book=../Documentation/examples/grafana.json
+	make_both
+	pings a 10.9.0.2
+	on a omertactl metrics >"$DIR/metrics"
+	python3 - "$book" "$DIR/metrics" <<-'EOF'
+		import json, re, sys
+		from prometheus_client import parser
+		board = json.load(open(sys.argv[1]))
+		text = open(sys.argv[2]).read()
+		families = list(parser.text_string_to_metric_families(text))
+		labels = {s.name: set(s.labels) for f in families for s in f.samples}
+		# Those of handshakes have no samples without an agent.
+		known = set(labels) | set(re.findall(r"^# TYPE (\S+)", text, re.M))
+		places = set()
+		for panel in board["panels"]:
+		    where = panel["gridPos"]
+		    assert where["x"] + where["w"] <= 24, panel["title"]
+		    for x in range(where["x"], where["x"] + where["w"]):
+		        for y in range(where["y"], where["y"] + where["h"]):
+		            assert (x, y) not in places, panel["title"]
+		            places.add((x, y))
+		    for target in panel["targets"]:
+		        names = re.findall(r"omerta_\w+", target["expr"])
+		        assert names, panel["title"]
+		        for name in names:
+		            assert name in known, name
+		            wanted = set(re.findall(r"{{(\w+)}}", target["legendFormat"])) - {"instance"}
+		            assert name not in labels or wanted <= labels[name], (name, wanted)
+		assert len({p["id"] for p in board["panels"]}) == len(board["panels"]) > 5
+	EOF
+}
+
 # lines PATTERN: number of lines of top in $DIR/top
 lines() {
 	grep -cE "$1" "$DIR/top" || :
@@ -339,6 +375,6 @@ test_stats_watch() {
 TESTS=(
 	test_packets_followed test_batch_followed test_lost_on_the_way test_followed_to_drops
 	test_drops_seen_once test_core_reasons test_key_states test_endpoints test_queue_stops test_handshakes
-	test_ethtool test_metrics test_top test_stats_watch
+	test_ethtool test_metrics test_dashboard test_top test_stats_watch
 )
 run_tests "${@:-${TESTS[@]}}"

@@ -74,7 +74,7 @@ stage_tools() {
 	cp "$TOP_DIR/tools/omertactl/systemd/sysusers.conf" "$stage/usr/lib/sysusers.d/omerta.conf"
 	cp -a "$TOP_DIR/selftests" "$TOP_DIR/tools/tracing" \
 		"$TOP_DIR/Documentation/omertactl.schema.json" \
-		"$TOP_DIR/Documentation/examples/ansible.yml" "$stage/root"
+		"$TOP_DIR"/Documentation/examples/{ansible.yml,grafana.json} "$stage/root"
 	[[ $ARCH != amd64 ]] || cc -O2 -o "$stage/root/selftests/flood" "$TOP_DIR/selftests/flood.c"
 	cp "$VM_DIR/init" "$stage/init"
 	chmod 755 "$stage/init"
