@@ -206,7 +206,40 @@ skip() {
 	exit "${2:-4}"
 }
 
-TESTS=(test_start_stop test_reload test_restart test_mistakes)
+# Addresses and routes by systemd-networkd: the file has none.
+test_networkd() {
+	pair_with_units
+	sed -i '/^Address/d; s/^ListenPort/Table = off\n&/' "$DIR/a.conf"
+	file a
+	inside mkdir -p /run/systemd/network
+	inside tee /run/systemd/network/omr0.network <<-EOF
+		[Match]
+		Name=omr0
+		[Network]
+		Address=10.9.0.1/24
+		Address=fd09::1/64
+		[Route]
+		Destination=10.77.0.0/16
+	EOF
+	tell start systemd-networkd
+	tell start "$UNIT"
+	await eval 'on a ip route show dev omr0 | grep -q "^10.77.0.0/16"'
+	await eval 'on a ip -6 addr show dev omr0 | grep fd09::1/64 | grep -qv tentative'
+	pings a 10.9.0.2
+	pings a fd09::2
+	# They stay if the file is read again.
+	tell reload "$UNIT"
+	on a ip addr show omr0 | grep -q 10.9.0.1/24
+	on a ip route show dev omr0 | grep -q '^10.77.0.0/16'
+	pings a 10.9.0.2
+	tell stop "$UNIT"
+	await no_device
+	tell start "$UNIT"
+	await eval 'on a ip route show dev omr0 | grep -q "^10.77.0.0/16"'
+	pings a 10.9.0.2
+}
+
+TESTS=(test_start_stop test_reload test_restart test_mistakes test_networkd)
 
 [[ ! -e /run/systemd/system ]] || skip "this machine is another systemd's"
 [[ -x $SYSTEMD ]] || skip "no systemd"

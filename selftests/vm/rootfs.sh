@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # rootfs.sh ARCH: makes the guest's root as a compressed cpio in the cache and
 # prints its path. It is of the host's release, since it has to run the
-# host-built omertactl.
+# host-built omertactl. MORE_PACKAGES has others.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -29,8 +29,8 @@ main() {
 	local arch=$1 out
 
 	# Both scripts decide what is in the image.
-	out=$CACHE/rootfs/$arch-$(cat "$VM_DIR/rootfs.sh" "$VM_DIR/rootfs_hook.sh" |
-		sha256sum | cut -c1-16).cpio.gz
+	out=$CACHE/rootfs/$arch-$({ cat "$VM_DIR/rootfs.sh" "$VM_DIR/rootfs_hook.sh" &&
+		echo "${MORE_PACKAGES:-}"; } | sha256sum | cut -c1-16).cpio.gz
 	if [[ ! -e $out ]]; then
 		take_lock "$CACHE/rootfs/$arch.lock"
 		[[ -e $out ]] || build "$arch" "$out"
@@ -39,12 +39,14 @@ main() {
 }
 
 build() {
-	local arch=$1 out=$2 opts=() path suites sources
+	local arch=$1 out=$2 opts=() path suites sources more
 
 	say "building the guest's root for $arch"
 	for path in "${EXCLUDE[@]}"; do
 		opts+=("--dpkgopt=path-exclude=$path")
 	done
+	read -ra more <<<"${MORE_PACKAGES:-}"
+	PACKAGES+=("${more[@]}")
 	suites=("$(host_codename)")
 	! mirror_for "${suites[0]}-security" >/dev/null || suites+=("${suites[0]}-security")
 	sources=$(source_lines "${suites[@]}")

@@ -193,6 +193,9 @@ static int apply_addresses(struct apply *a)
 	struct om_list want = { 0 };
 	int rc;
 
+	/* They are another program's, such as systemd-networkd. */
+	if (!addresses->n)
+		return OM_OK;
 	for (size_t i = 0; i < addresses->n; i++)
 		*(struct om_route *)om_list_add(&want, sizeof(struct om_route)) =
 			(struct om_route){ .prefix = *OM_AT(addresses, struct om_prefix, i) };
