@@ -72,7 +72,8 @@ enum isa { AVX512IFMA, AVX512VL, AVX2, SSSE3, SSE2, NEON, ISAS };
 
 /* Written before the engine of that instruction set is used, later only read */
 static struct omerta_engine_limits limits[ISAS] = {
-	[0 ... ISAS - 1] = { .at_once = MOST_AT_ONCE, .alone = U32_MAX }
+	[0 ... ISAS - 1] = { .at_once = MOST_AT_ONCE, .alone = U32_MAX,
+			     .narrow = OMERTA_NARROW_MAX }
 };
 
 #define ENGINE(ISA, isa)						\
@@ -110,6 +111,23 @@ static void limit_bytes(u32 *bytes, u64 ns)
 			    max(ns, 1ULL));
 
 	*bytes = clamp_t(u64, fit, LEAST_AT_ONCE, MOST_AT_ONCE);
+}
+
+/* Set the number of blocks for narrow vectors that is faster with 10. Returns 0 or -ENOMEM. */
+static int limit_narrow(u32 *narrow, const struct omerta_engine *engine)
+{
+	u64 ns[2];
+	int i, err;
+
+	for (i = 0; i < 2; i++) {
+		*narrow = i ? OMERTA_NARROW_MAX : OMERTA_NARROW_MIN;
+		/* With the block of the one-time key */
+		err = omerta_selftest_time(engine, 1, 9 * 64, &ns[i]);
+		if (err)
+			return err;
+	}
+	*narrow = ns[0] < ns[1] ? OMERTA_NARROW_MIN : OMERTA_NARROW_MAX;
+	return 0;
 }
 
 /* Set the lengths of lone chunks with which @engine is not slower. Returns 0 or -ENOMEM. */
@@ -151,7 +169,7 @@ static int check_engine(const struct omerta_engine *engine)
 		if (err)
 			return err;
 		limit_bytes(&l->at_once, ns);
-		err = limit_alone(&l->alone, engine);
+		err = limit_narrow(&l->narrow, engine) ?: limit_alone(&l->alone, engine);
 		if (err)
 			return err;
 		err = omerta_selftest(engine);

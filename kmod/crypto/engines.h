@@ -6,20 +6,27 @@
 
 struct omerta_mb;
 
+/* What half a batch holds, and that with four more blocks */
+#define OMERTA_NARROW_MIN	8
+#define OMERTA_NARROW_MAX	12
+
 /* Room for the name of an engine */
 #define OMERTA_ENGINE_NAME_MAX	16
 
 /**
- * struct omerta_engine_limits - which chunks an engine gets; measured before its first use
+ * struct omerta_engine_limits - what an engine does; measured before its first use
  * @at_once: most bytes of a list that are processed with preemption off; longer chunks go to
  *	     the library
  * @alone: a bit for each kind of length is set if the engine is at least as fast as the library
  *	   with chunks that have no other beside them: bit N for N blocks of 64 bytes, up to 16;
  *	   then bit 12 + N for up to 2^N blocks
+ * @narrow: most blocks that an engine of 512 bits leaves to vectors of 256, OMERTA_NARROW_MIN or
+ *	    OMERTA_NARROW_MAX
  */
 struct omerta_engine_limits {
 	u32 at_once;
 	u32 alone;
+	u32 narrow;
 };
 
 /**

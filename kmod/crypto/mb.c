@@ -25,8 +25,8 @@ static struct omerta_mb __percpu *scratch;
  * of Poly1305 have to wait for the longest chunk beside them. @from: positions in the list
  * that was given
  */
-static struct omerta_mb *mb_enter(const struct omerta_chunk **list, unsigned int n,
-				  u8 *from)
+static struct omerta_mb *mb_enter(const struct omerta_engine *engine,
+				  const struct omerta_chunk **list, unsigned int n, u8 *from)
 {
 	const struct omerta_chunk *given = *list;
 	u64 longest = 0, total = 0;
@@ -35,6 +35,7 @@ static struct omerta_mb *mb_enter(const struct omerta_chunk **list, unsigned int
 
 	local_bh_disable();
 	mb = get_cpu_ptr(scratch);
+	mb->narrow = engine->limits->narrow;
 	from[0] = 0;
 	if (n == 1)
 		return mb;
@@ -70,7 +71,7 @@ void omerta_mb_seal(const struct omerta_engine *engine,
 		    const u8 *secret)
 {
 	u8 from[OMERTA_CHUNK_LIST];
-	struct omerta_mb *mb = mb_enter(&list, n, from);
+	struct omerta_mb *mb = mb_enter(engine, &list, n, from);
 	unsigned int i;
 
 	scoped_ksimd() {
@@ -123,7 +124,7 @@ u32 omerta_mb_open(const struct omerta_engine *engine,
 		   const u8 *secret)
 {
 	u8 from[OMERTA_CHUNK_LIST];
-	struct omerta_mb *mb = mb_enter(&list, n, from);
+	struct omerta_mb *mb = mb_enter(engine, &list, n, from);
 	u32 good = 0, sorted_good = 0;
 	unsigned int i;
 

@@ -62,6 +62,7 @@ struct omerta_mb_cursor {
  *	keys
  * @stashed: number of those blocks
  * @made: number of @blocks that were written
+ * @narrow: see struct omerta_engine_limits
  * @has_group: @group was written; everything after this member is secret
  * @secret: the ChaCha20 key, as words in the CPU's byte order
  * @key: one-time Poly1305 keys in the CPU's byte order, word w of chunk i at [w][i]
@@ -77,6 +78,7 @@ struct omerta_mb {
 	unsigned int stash;
 	unsigned int stashed;
 	unsigned int made;
+	unsigned int narrow;
 	bool has_group;
 	u32 secret[8] __aligned(64);
 	u32 key[8][2 * OMERTA_MB_WAYS] __aligned(64);

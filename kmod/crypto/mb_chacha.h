@@ -83,11 +83,9 @@ static __always_inline lanes_t rotate8(lanes_t v)
 /*
  * MORE		most lanes whose blocks are generated together with a batch
  * FEW		most blocks that vectors of the state's rows generate faster than a batch
- * NARROW_MOST	most blocks that shorter vectors generate as fast as a batch
  */
 #ifdef NARROW
 #define MORE		(LANES / 2)
-#define NARROW_MOST	(LANES / 2 + LANES / 4)
 #else
 #define FEW		(LANES / 2)
 #ifdef IS_NARROW
@@ -577,7 +575,7 @@ static __always_inline unsigned int make_keys(struct omerta_mb *mb,
 	mb->stash = keys;
 	mb->stashed = made - keys;
 #ifdef NARROW
-	if (keys <= LANES / 2 && made <= NARROW_MOST) {
+	if (keys <= LANES / 2 && made <= mb->narrow) {
 		mb->made = round_up(made, LANES / 4);
 		NARROW(batch)(mb, l, made, first, keys);
 		return keys;
@@ -744,7 +742,7 @@ static __always_inline void crypt_list(struct omerta_mb *mb,
 	}
 #ifdef NARROW
 	mb->made = BLOCKS;
-	if (left <= NARROW_MOST) {
+	if (left <= mb->narrow) {
 		NARROW(batch)(mb, l, left, 0, 0);
 		xor_made(mb, l, 0, left);
 		return;

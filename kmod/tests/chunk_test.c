@@ -79,7 +79,7 @@ static void wycheproof(struct kunit *test)
 static void with_each_isa(struct kunit *test, void (*check)(struct kunit *test))
 {
 	const struct omerta_engine *isa, *best = default_engine;
-	const struct omerta_engine_limits unlimited = { .at_once = U32_MAX, .alone = U32_MAX };
+	struct omerta_engine_limits unlimited = { .at_once = U32_MAX, .alone = U32_MAX };
 	struct omerta_engine engine;
 
 	default_engine = NULL;
@@ -91,7 +91,12 @@ static void with_each_isa(struct kunit *test, void (*check)(struct kunit *test))
 		engine = *isa;
 		engine.limits = &unlimited;
 		default_engine = &engine;
+		unlimited.narrow = OMERTA_NARROW_MAX;
 		check(test);
+		/* Only the first one has another way. */
+		unlimited.narrow = OMERTA_NARROW_MIN;
+		if (isa == engines)
+			check(test);
 	}
 	default_engine = best;
 }
@@ -458,7 +463,8 @@ static void one_limits_hold(struct kunit *test)
 {
 	const struct omerta_engine_limits few = {
 		.at_once = 2048,
-		.alone = BIT(5) | BIT(6) | BIT(7)
+		.alone = BIT(5) | BIT(6) | BIT(7),
+		.narrow = OMERTA_NARROW_MAX,
 	};
 	struct omerta_engine engine;
 
@@ -499,9 +505,10 @@ static void twice_keys(struct omerta_mb *mb, const u8 *secret,
 /* Catches: lone chunks that go to the slower of engine and library. */
 static void lone_measured(struct kunit *test)
 {
+	const struct omerta_engine_limits limits = {};
 	const struct omerta_engine slow = {
 		.keys = twice_keys, .crypt = does_nothing, .tags = tags_nothing,
-		.wipe = wipes_nothing,
+		.wipe = wipes_nothing, .limits = &limits,
 	};
 	struct omerta_engine quick = slow;
 	u32 alone = 1;
@@ -511,6 +518,34 @@ static void lone_measured(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, alone, 0U);
 	KUNIT_ASSERT_EQ(test, limit_alone(&alone, &quick), 0);
 	KUNIT_EXPECT_EQ(test, alone, BIT(23) - 1);
+}
+
+/* Slow with one number of blocks for narrow vectors */
+static u32 slow_narrow;
+
+static void choosy_keys(struct omerta_mb *mb, const u8 *secret,
+			const struct omerta_chunk *list, unsigned int n, bool open)
+{
+	mb->stashed = 0;
+	if (mb->narrow == slow_narrow)
+		twice_keys(mb, secret, list, n, open);
+}
+
+/* Catches: batches that are wider or narrower than is fast. */
+static void narrow_measured(struct kunit *test)
+{
+	struct omerta_engine_limits limits = {};
+	const struct omerta_engine choosy = {
+		.keys = choosy_keys, .crypt = does_nothing, .tags = tags_nothing,
+		.wipe = wipes_nothing, .limits = &limits,
+	};
+
+	slow_narrow = OMERTA_NARROW_MIN;
+	KUNIT_ASSERT_EQ(test, limit_narrow(&limits.narrow, &choosy), 0);
+	KUNIT_EXPECT_EQ(test, limits.narrow, (u32)OMERTA_NARROW_MAX);
+	slow_narrow = OMERTA_NARROW_MAX;
+	KUNIT_ASSERT_EQ(test, limit_narrow(&limits.narrow, &choosy), 0);
+	KUNIT_EXPECT_EQ(test, limits.narrow, (u32)OMERTA_NARROW_MIN);
 }
 
 static void one_lengths_differ(struct kunit *test)
@@ -803,6 +838,7 @@ static struct kunit_case chunk_cases[] = {
 	KUNIT_CASE(wiped),
 	KUNIT_CASE(limits_hold),
 	KUNIT_CASE(lone_measured),
+	KUNIT_CASE(narrow_measured),
 	KUNIT_CASE(lengths_differ),
 	KUNIT_CASE(lengths_in_list),
 	KUNIT_CASE(list_in_place),

@@ -124,7 +124,11 @@ void lists_check(const struct omerta_engine *engine, const struct lists_spec *sp
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
 	/* The same lists on each machine, however slow */
 	struct omerta_engine unlimited = *engine;
-	const struct omerta_engine_limits none = { .at_once = U32_MAX, .alone = U32_MAX };
+	const struct omerta_engine_limits none = {
+		.at_once = U32_MAX,
+		.alone = U32_MAX,
+		.narrow = spec->seed & 1 ? OMERTA_NARROW_MIN : OMERTA_NARROW_MAX,
+	};
 	u8 secret[OMERTA_SECRET_LEN];
 	unsigned int i;
 
