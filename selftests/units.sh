@@ -222,7 +222,7 @@ test_networkd() {
 		Destination=10.77.0.0/16
 	EOF
 	# A link that udev may still rename is not configured, unless this is a container.
-	inside mount --bind /sys /sys
+	inside mount --rbind /sys /sys
 	inside mount -o remount,bind,ro /sys
 	tell start systemd-networkd
 	tell start "$UNIT"
