@@ -3,7 +3,8 @@
 # What "omertactl -j" prints is as the schema says. Needs root.
 #
 # usage: json.sh [TEST...]	the names of functions; all without
-# shellcheck disable=SC2317,SC2119 # the tests are called by name, make_both without arguments
+# shellcheck disable=SC2317,SC2119,SC2016 # the tests are called by name, make_both without
+# arguments, and eval expands
 set -u
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=lib_netns.sh
@@ -18,7 +19,7 @@ valid() {
 	./json_check.py "$1" <"$DIR/json" || { cat "$DIR/json"; return 1; }
 }
 
-# wanted VALUE FILTER: of jq
+# wanted VALUE FILTER: jq prints VALUE.
 wanted() {
 	is "$1" jq -c "$2" "$DIR/json"
 }
@@ -45,7 +46,7 @@ test_state() {
 	wanted false '.[0]["control-bound"]'
 }
 
-# Whoever may see less gets less, not something else.
+# Users with fewer rights get fewer members.
 test_without_rights() {
 	make_both
 	on a setpriv --reuid=65534 --clear-groups omertactl -j link show omr0 >"$DIR/json"
@@ -97,7 +98,7 @@ test_check() {
 	wanted 3 '.[0].mistakes | length'
 }
 
-# changed COMMAND WORD...: whether it changed anything, by its own words
+# changed COMMAND WORD...: true or false, as it says itself
 changed() {
 	valid "$@" >&2
 	jq '.[0].changed' "$DIR/json"

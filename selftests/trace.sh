@@ -297,7 +297,7 @@ test_dashboard() {
 		text = open(sys.argv[2]).read()
 		families = list(parser.text_string_to_metric_families(text))
 		labels = {s.name: set(s.labels) for f in families for s in f.samples}
-		# Those of handshakes have no samples without an agent.
+		# Without an agent, handshakes have no samples.
 		known = set(labels) | set(re.findall(r"^# TYPE (\S+)", text, re.M))
 		places = set()
 		for panel in board["panels"]:

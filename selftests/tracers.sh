@@ -26,18 +26,29 @@ fi
 
 # shellcheck source=lib_netns.sh
 . ./lib_netns.sh
-WAIT=300
+WAIT=60
 mount -t tracefs tracefs /sys/kernel/tracing
 modprobe omerta
 
-# watched SCRIPT COMMAND...: what it prints of the command, in $DIR/watched
+# attached PID SCRIPT: bpftrace has opened a perf event for each probe, and one for each CPU's output.
+attached() {
+	local probes
+
+	probes=$(grep -c '^tracepoint:' "../tracing/$2")
+	more_than $((probes + $(nproc) - 1)) eval "ls -l /proc/$1/fd | grep -c perf_event"
+}
+
+# watched SCRIPT COMMAND...: runs the command under the script, whose output is in $DIR/watched
 watched() {
-	BPFTRACE_MAX_STRLEN=32 bpftrace -o "$DIR/watched" "../tracing/$1" 2>"$DIR/said" &
-	await grep -q Attaching "$DIR/watched"
+	local pid
+
+	bpftrace -o "$DIR/watched" "../tracing/$1" 2>"$DIR/said" &
+	pid=$!
+	await attached "$pid" "$1"
 	"${@:2}"
 	# It reads what the kernel still has.
-	kill -INT $!
-	wait $! || { cat "$DIR/said"; return 1; }
+	kill -INT "$pid"
+	wait "$pid" || { cat "$DIR/said"; return 1; }
 	cat "$DIR/watched"
 }
 

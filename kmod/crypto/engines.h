@@ -6,7 +6,7 @@
 
 struct omerta_mb;
 
-/* What half a batch holds, and that with four more blocks */
+/* The blocks of half a batch, and four more */
 #define OMERTA_NARROW_MIN	8
 #define OMERTA_NARROW_MAX	12
 

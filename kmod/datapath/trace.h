@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints of packets, records and queues. Keys and endpoints have theirs in peer/trace.h. A record is named by the receiver's key id and its counter at both ends.
+ * Tracepoints of packets, records and queues. Keys and endpoints have theirs in peer/trace.h. A
+ * record is named by the receiver's key id and its counter at both ends.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM omerta

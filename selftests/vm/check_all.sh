@@ -37,6 +37,7 @@ main() {
 	part kselftest make -s -C "$TOP_DIR" check-kselftest
 	part package make -s -C "$TOP_DIR" check-package
 	part fresh make -s -C "$TOP_DIR" check-fresh
+	part tracers make -s -C "$TOP_DIR" check-tracers
 	part model make -s -C "$TOP_DIR" check-model
 	"$VM_DIR/ktap_tally.py" "${stages[@]}"
 }

@@ -19,7 +19,7 @@ EXCLUDE=(
 	'/usr/share/doc/*' '/usr/share/man/*' '/usr/share/locale/*' '/usr/share/info/*'
 	'/usr/lib/python3/dist-packages/ansible_test/*' '/usr/share/ieee-data/*' '/usr/lib/openssh/*'
 	'/usr/bin/ssh*'
-	'/usr/share/perl*' '/usr/lib/*/perl*' '/usr/lib/*/libperl*' '/usr/bin/perl*'
+	'/usr/share/perl*' '/usr/lib/*/perl*' '/usr/bin/perl*'
 	'/usr/lib/*/gconv/*' '/usr/share/zoneinfo/*' '/usr/share/bash-completion/*'
 	'/usr/lib/*/libdb-*' '/usr/lib/*/libsqlite3*' '/usr/lib/python3*/pydoc_data/*'
 	'/usr/lib/python3.*/test/*'
@@ -42,6 +42,8 @@ build() {
 	local arch=$1 out=$2 opts=() path suites sources more
 
 	say "building the guest's root for $arch"
+	# perf is linked to it.
+	[[ ${MORE_PACKAGES:-} == *perf* ]] || EXCLUDE+=('/usr/lib/*/libperl*')
 	for path in "${EXCLUDE[@]}"; do
 		opts+=("--dpkgopt=path-exclude=$path")
 	done

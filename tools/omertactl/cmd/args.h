@@ -46,7 +46,7 @@ struct om_command {
 struct om_args {
 	const struct om_command *cmd;
 	const char *pos[2];
-	char own_name[IFNAMSIZ];	/* of a device that pos[0] is a long alternative name of */
+	char own_name[IFNAMSIZ];	/* for pos[0], if a long alternative name was given */
 	const char *peer;
 	const char *files[2];
 	uint32_t numbers[2];	/* 0 where not given */

@@ -171,6 +171,7 @@ for_zsh() {
 }
 
 in_fish() {
+	# shellcheck disable=SC2016 # fish expands it
 	HOME=$tmp fish --no-config -c '
 		source completion/omertactl.fish
 		complete -C "omertactl $argv"' -- "$*" | cut -f 1 | xargs
@@ -203,6 +204,7 @@ manual() {
 	result $? "omerta.conf(5) describes every key" "missing:$missing"
 	missing=
 	# Every member of an object that is printed is in the schema of JSON.
+	# shellcheck disable=SC2013 # words
 	for word in $(sed -n '/OM_HIDDEN/d; /^\t[ACR](/d; s/^\t[A-Z]*([A-Z0-9_]*, "\([a-z-]*\)".*/\1/p' lib/model.c | sort -u); do
 		grep -q "\"$word\": {" "$schema" || missing="$missing $word"
 	done
