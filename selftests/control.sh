@@ -545,7 +545,7 @@ test_silence() {
 	make_both
 	pings a 10.9.0.2
 	watch_events a
-	is null peer_silent a b
+	is false peer_silent a b
 	on b ip link set omr0 down
 	no_ping a 10.9.0.2
 	await grep -q peer-silent "$DIR/events"
@@ -554,7 +554,7 @@ test_silence() {
 	on b ip link set omr0 up
 	pings a 10.9.0.2
 	saw 'peer-silent omr0 2' 'peer-alive omr0 2'
-	is null peer_silent a b
+	is false peer_silent a b
 }
 
 peer_silent() {

@@ -72,6 +72,20 @@ test_change() {
 	is percpu setting a policy
 }
 
+# Programs that watch links learn the settings with the device, and each change of them.
+test_notified() {
+	make_ns a
+	bg a ip -d monitor link >"$DIR/monitor"
+	await eval 'on a ip link add d0 type dummy && on a ip link del d0 && test -s "$DIR/monitor"'
+	on a omertactl link add omr0 policy inline
+	await grep -q ' omerta .* policy inline ' "$DIR/monitor"
+	refused grep -q ' omerta .* policy auto ' "$DIR/monitor"
+	on a omertactl link set omr0 policy percpu
+	await grep -q ' omerta .* policy percpu ' "$DIR/monitor"
+	on a ip link set omr0 type omerta policy inline chunk-size 1024
+	is 1024 setting a chunk-size
+}
+
 # no TEXT WORD...: ip says so, and nothing changes.
 no() {
 	local before
@@ -133,7 +147,7 @@ test_rights() {
 	"${run[@]}" ip link set omr0 type omerta policy inline
 	is inline eval '"${run[@]}" ip -d -j link show omr0 | jq -r ".[0].linkinfo.info_data.policy"'
 	refused "${run[@]}" ip link set omr0 type omerta policy auto listen-port 51908 2>"$DIR/said"
-	grep -q 'needs CAP_NET_ADMIN in the namespace where the device was created' "$DIR/said"
+	grep -q 'the sockets are in another namespace; use omertactl link set' "$DIR/said"
 	is inline eval '"${run[@]}" ip -d -j link show omr0 | jq -r ".[0].linkinfo.info_data.policy"'
 	refused "${run[@]}" ip link set omr0 type omerta fwmark 7
 }
@@ -175,7 +189,7 @@ test_without_plugin() {
 }
 
 TESTS=(
-	test_add test_defaults test_change test_refused test_other_namespaces test_rights
+	test_add test_defaults test_change test_notified test_refused test_other_namespaces test_rights
 	test_without_plugin test_altnames
 )
 

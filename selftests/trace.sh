@@ -228,6 +228,7 @@ test_ethtool() {
 	pings a 10.9.0.2
 	on a ping -c 2 -W 0.1 10.9.0.77 || :
 	await is 2 dev_stat a tx-drop-no-peer
+	on a ethtool -T omr0 | grep -q software-transmit
 	on a ethtool -i omr0 | grep -qx 'driver: omerta'
 	is "$(cat /sys/module/omerta/version)" sed -n 's/^version: //p' <<<"$(on a ethtool -i omr0)"
 	stats=$(on a ethtool -S omr0)

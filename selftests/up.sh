@@ -753,10 +753,38 @@ test_another_link() {
 	await on a ping -c 1 -W 1 10.9.0.2
 }
 
+# Addresses by ifupdown: the file has none.
+test_ifupdown() {
+	local run before
+
+	two_files
+	sed -i '/^Address/d' "$DIR/a.conf"
+	host_files a
+	before=$(state a)
+	run="env STATE_DIRECTORY=$DIR/a.state RUNTIME_DIRECTORY=$DIR/a.run omertactl"
+	cat >"$DIR/interfaces" <<-EOF
+		iface omr0 inet static
+			address 10.9.0.1/24
+			pre-up $run up $DIR/a.etc/omr0.conf
+			post-down $run down $DIR/a.etc/omr0.conf
+		iface omr0 inet6 static
+			address fd09::1/64
+			dad-attempts 0
+	EOF
+	mkdir "$DIR/ifstate"
+	up b
+	on a ifup --interfaces="$DIR/interfaces" --state-dir="$DIR/ifstate" omr0
+	pings a 10.9.0.2
+	pings a fd09::2
+	on a ifdown --interfaces="$DIR/interfaces" --state-dir="$DIR/ifstate" omr0
+	is "$before" state a
+}
+
 TESTS=(test_up_down test_default_route test_up_fails test_many_routes test_own_network
 	test_converge test_reload test_undone test_other_rules test_stuck_agent test_container test_late_names
 	test_which_address test_names_outside test_filter test_kill_switch test_dead_address test_mtu test_another_link
-	test_renamed test_hooks test_dns test_save_config test_new_module)
+	test_renamed test_hooks test_dns test_save_config test_new_module
+	test_ifupdown)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

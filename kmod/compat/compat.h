@@ -175,6 +175,10 @@ static inline void free_netdev_dummy(struct net_device *dev)
 }
 #endif
 
+#ifndef OMERTA_HAVE_KERNEL_TS_INFO
+#define kernel_ethtool_ts_info	ethtool_ts_info
+#endif
+
 #ifndef OMERTA_HAVE_ETHTOOL_PUTS
 #define ethtool_puts(to, text)	ethtool_sprintf(to, "%s", text)
 #endif

@@ -140,6 +140,8 @@ static int limit_alone(u32 *alone, const struct omerta_engine *engine)
 	for (bit = 1; bit <= 22; bit++) {
 		/* One length between two powers of two */
 		len = bit <= 16 ? 64 * bit : 96U << (bit - 13);
+		if (len > engine->limits->at_once)
+			break;
 		err = omerta_selftest_time(engine, 1, len, &ours);
 		if (!err)
 			err = omerta_selftest_time(NULL, 1, len, &other);

@@ -309,6 +309,9 @@ static struct sk_buff *make_contiguous(struct sk_buff *skb, u32 size)
 					   omerta_buf_piece(&buf, i),
 					   i + 1 < n ? size : last));
 	copy->skb_iif = skb->skb_iif;
+#ifdef CONFIG_NET_RX_BUSY_POLL
+	copy->napi_id = skb->napi_id;
+#endif
 	consume_skb(skb);
 	return copy;
 }

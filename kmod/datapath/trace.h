@@ -290,12 +290,14 @@ TRACE_EVENT(omerta_rx_deliver,
 );
 
 /* Packets, records or datagrams were dropped. Without skbaddr their skb holds others, too. */
-TRACE_EVENT(omerta_drop,
+TRACE_EVENT_CONDITION(omerta_drop,
 
 	TP_PROTO(const struct omerta_tunnel *tun, const struct sk_buff *skb,
 		 enum omerta_drop reason, unsigned int n, void *location),
 
 	TP_ARGS(tun, skb, reason, n, location),
+
+	TP_CONDITION(n),
 
 	TP_STRUCT__entry(
 		__array(char, dev, IFNAMSIZ)

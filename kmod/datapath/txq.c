@@ -287,23 +287,27 @@ void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 		return;
 	netdev_tx_sent_queue(txq, bytes);
 	if (test_bit(__QUEUE_STATE_STACK_XOFF, &txq->state)) {
-		WRITE_ONCE(tun->txq.stops[OMERTA_QUEUE_BQL], tun->txq.stops[OMERTA_QUEUE_BQL] + 1);
-		trace_omerta_queue(tun, OMERTA_QUEUE_BQL, true);
 		/* The outer link is the bottleneck: a helper would wait for it as well. */
 		tun->txq.help.fast_score = 0;
-		if (unlikely(!has_qdisc(tun)))
+		if (likely(has_qdisc(tun))) {
+			WRITE_ONCE(tun->txq.stops[OMERTA_QUEUE_BQL],
+				   tun->txq.stops[OMERTA_QUEUE_BQL] + 1);
+			trace_omerta_queue(tun, OMERTA_QUEUE_BQL, true);
+		} else {
 			clear_bit(__QUEUE_STATE_STACK_XOFF, &txq->state);
+		}
 	}
 	/* Pairs with the acquire in should_report(). */
 	smp_store_release(&tun->txq.sent, tun->txq.sent + bytes);
 	if (unlikely(inflight(tun) > OMERTA_SOCKET_BUFFER)) {
-		WRITE_ONCE(tun->txq.stops[OMERTA_QUEUE_IN_FLIGHT],
-			   tun->txq.stops[OMERTA_QUEUE_IN_FLIGHT] + 1);
-		trace_omerta_queue(tun, OMERTA_QUEUE_IN_FLIGHT, true);
-		if (has_qdisc(tun))
+		if (has_qdisc(tun)) {
+			WRITE_ONCE(tun->txq.stops[OMERTA_QUEUE_IN_FLIGHT],
+				   tun->txq.stops[OMERTA_QUEUE_IN_FLIGHT] + 1);
+			trace_omerta_queue(tun, OMERTA_QUEUE_IN_FLIGHT, true);
 			netif_stop_queue(tun->dev);
-		else
+		} else {
 			tun->txq.is_full = true;
+		}
 	}
 	/*
 	 * Pairs with the barrier in omerta_txq_write_space(): either we see that the bytes

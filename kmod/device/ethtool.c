@@ -6,6 +6,7 @@
 
 #include <linux/ctype.h>
 #include <linux/ethtool.h>
+#include <linux/net_tstamp.h>
 #include <linux/netdevice.h>
 
 #include "compat/compat.h"
@@ -30,6 +31,15 @@ static void get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
 #ifdef OMERTA_VERSION
 	strscpy(info->version, OMERTA_VERSION, sizeof(info->version));
 #endif
+}
+
+/* Older kernels leave transmission out of what every device has. */
+static int get_ts_info(struct net_device *dev, struct kernel_ethtool_ts_info *info)
+{
+	int err = ethtool_op_get_ts_info(dev, info);
+
+	info->so_timestamping |= SOF_TIMESTAMPING_TX_SOFTWARE;
+	return err;
 }
 
 static int get_sset_count(struct net_device *dev, int set)
@@ -79,7 +89,7 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats, u64 *
 const struct ethtool_ops omerta_ethtool_ops = {
 	.get_drvinfo = get_drvinfo,
 	.get_link = ethtool_op_get_link,
-	.get_ts_info = ethtool_op_get_ts_info,
+	.get_ts_info = get_ts_info,
 	.get_sset_count = get_sset_count,
 	.get_strings = get_strings,
 	.get_ethtool_stats = get_stats,

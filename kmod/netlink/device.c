@@ -19,13 +19,18 @@
 int omerta_nl_device_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct omerta_nl_ref ref;
+	struct net_device *dev;
 	int err;
 
 	rtnl_lock();
 	err = omerta_nl_tunnel_get(info, &ref);
 	if (!err) {
 		err = omerta_nl_configure(skb, ref.tun, info->attrs, info->extack);
+		dev = ref.tun->dev;
 		omerta_nl_tunnel_put(&ref);
+		/* The device stays, since RTNL is held. Its link has the settings, too. */
+		if (!err)
+			call_netdevice_notifiers(NETDEV_CHANGEINFODATA, dev);
 	}
 	rtnl_unlock();
 	return err;
@@ -56,6 +61,8 @@ static struct net_device *create(struct sk_buff *skb,
 	mutex_lock(&tun->lock);
 	err = omerta_nl_configure(skb, tun, info->attrs, info->extack);
 	mutex_unlock(&tun->lock);
+	if (!err)
+		err = omerta_link_announce(dev);
 	if (err) {
 		unregister_netdevice(dev);
 		return ERR_PTR(err);

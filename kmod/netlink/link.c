@@ -13,17 +13,26 @@
 
 #define MAX_ATTR	OMERTA_A_DEVICE_CONTROL_SHARE
 
+static struct rtnl_link_ops link_ops;
+
 static int link_validate(struct nlattr *tb[], struct nlattr *data[],
 			 struct netlink_ext_ack *extack)
 {
 	int attr;
 
-	for (attr = OMERTA_A_DEVICE_IFINDEX; data && attr <= OMERTA_A_DEVICE_IFNAME; attr++) {
+	for (attr = 1; data && attr <= MAX_ATTR; attr++) {
 		if (!data[attr])
 			continue;
-		NL_SET_ERR_MSG_ATTR(extack, data[attr],
-				    "the link itself has the index and the name");
-		return -EINVAL;
+		if (attr == OMERTA_A_DEVICE_IFINDEX || attr == OMERTA_A_DEVICE_IFNAME) {
+			NL_SET_ERR_MSG_ATTR(extack, data[attr],
+					    "the link itself has the index and the name");
+			return -EINVAL;
+		}
+		/* The core ignores attributes without a policy. */
+		if (link_ops.policy[attr].type == NLA_UNSPEC) {
+			NL_SET_ERR_MSG_ATTR(extack, data[attr], "not a setting");
+			return -EINVAL;
+		}
 	}
 	return 0;
 }
@@ -64,9 +73,25 @@ static int link_new(struct net_device *dev, struct rtnl_newlink_params *params,
 
 OMERTA_NEWLINK(link_newlink, link_new)
 
+/*
+ * The core has checked the sender's rights in the device's namespace only, and does not tell who
+ * the sender is.
+ */
 static int link_changelink(struct net_device *dev, struct nlattr *tb[], struct nlattr *data[],
 			   struct netlink_ext_ack *extack)
 {
+	const struct omerta_tunnel *tun = netdev_priv(dev);
+	int attr;
+
+	if (tun->birth && !net_eq(tun->birth, dev_net(dev))) {
+		for (attr = 1; data && attr <= MAX_ATTR; attr++) {
+			if (!data[attr] || !(BIT(attr) & OMERTA_OUTER_SETTINGS))
+				continue;
+			NL_SET_ERR_MSG_ATTR(extack, data[attr],
+					    "the sockets are in another namespace; use omertactl link set");
+			return -EPERM;
+		}
+	}
 	return configure(dev, data, extack);
 }
 
@@ -117,7 +142,8 @@ static struct rtnl_link_ops link_ops __read_mostly = {
  * @extack: gets the reason of a failure
  *
  * Context: process context, RTNL held.
- * Return: the device, to be deleted by unregister_netdevice(), or an ERR_PTR().
+ * Return: the device, to be configured and given to omerta_link_announce(), or to be deleted by
+ * unregister_netdevice(); or an ERR_PTR().
  */
 struct net_device *omerta_link_create(struct net *net, const char *name,
 				      struct netlink_ext_ack *extack)
@@ -134,12 +160,19 @@ struct net_device *omerta_link_create(struct net *net, const char *name,
 		free_netdev(dev);
 		return ERR_PTR(err);
 	}
-	err = rtnl_configure_link(dev, NULL, 0, NULL);
-	if (err) {
-		unregister_netdevice(dev);
-		return ERR_PTR(err);
-	}
 	return dev;
+}
+
+/**
+ * omerta_link_announce() - tell listeners of a new device
+ * @dev: from omerta_link_create(), with its settings
+ *
+ * Context: process context, RTNL held.
+ * Return: 0 or a negative errno.
+ */
+int omerta_link_announce(struct net_device *dev)
+{
+	return rtnl_configure_link(dev, NULL, 0, NULL);
 }
 
 /**

@@ -140,7 +140,7 @@ void omerta_nl_post_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
 
 /**
  * omerta_nl_outer_capable() - check whether a request may use the outer network
- * @skb: the request, or NULL for one of the current process
+ * @skb: the request
  * @tun: the device, locked
  * @extack: gets the reason of a refusal
  *
@@ -149,12 +149,8 @@ void omerta_nl_post_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
 int omerta_nl_outer_capable(struct sk_buff *skb, const struct omerta_tunnel *tun,
 			    struct netlink_ext_ack *extack)
 {
-	struct user_namespace *ns;
-
-	if (!tun->birth)
-		return 0;
-	ns = tun->birth->user_ns;
-	if (skb ? netlink_ns_capable(skb, ns, CAP_NET_ADMIN) : ns_capable(ns, CAP_NET_ADMIN))
+	if (!tun->birth ||
+	    netlink_ns_capable(skb, tun->birth->user_ns, CAP_NET_ADMIN))
 		return 0;
 	NL_SET_ERR_MSG(extack,
 		       "needs CAP_NET_ADMIN in the namespace where the device was created");

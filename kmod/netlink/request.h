@@ -8,6 +8,13 @@
 #include "peer/peer.h"
 #include "datapath/tunnel.h"
 
+/* Settings of the network outside of the tunnel, which are for its own administrators */
+#define OMERTA_OUTER_SETTINGS	(BIT(OMERTA_A_DEVICE_LISTEN_PORT) |		\
+				 BIT(OMERTA_A_DEVICE_FWMARK) |			\
+				 BIT(OMERTA_A_DEVICE_CONTROL_RATE) |		\
+				 BIT(OMERTA_A_DEVICE_CONTROL_SOURCE_RATE) |	\
+				 BIT(OMERTA_A_DEVICE_CONTROL_SHARE))
+
 /**
  * struct omerta_nl_ref - reference of a request to its device
  * @tun: the device, locked unless it is from omerta_nl_tunnel_find()
@@ -28,6 +35,7 @@ int omerta_nl_outer_capable(struct sk_buff *skb, const struct omerta_tunnel *tun
 int omerta_nl_configure(struct sk_buff *skb, struct omerta_tunnel *tun, struct nlattr **attrs,
 			struct netlink_ext_ack *extack);
 int omerta_nl_put_settings(struct sk_buff *msg, const struct omerta_tunnel *tun);
+int omerta_link_announce(struct net_device *dev);
 struct net_device *omerta_link_create(struct net *net, const char *name,
 				      struct netlink_ext_ack *extack);
 int omerta_link_init(void);

@@ -13,12 +13,6 @@
 #include "netlink/request.h"
 #include "wire/record.h"
 
-#define OUTER_SETTINGS	(BIT(OMERTA_A_DEVICE_LISTEN_PORT) | \
-			 BIT(OMERTA_A_DEVICE_FWMARK) | \
-			 BIT(OMERTA_A_DEVICE_CONTROL_RATE) | \
-			 BIT(OMERTA_A_DEVICE_CONTROL_SOURCE_RATE) | \
-			 BIT(OMERTA_A_DEVICE_CONTROL_SHARE))
-
 static int parse_class(const struct nlattr *attr, u8 *class, struct netlink_ext_ack *extack)
 {
 	u32 size = nla_get_u32(attr);
@@ -131,7 +125,8 @@ static int parse_config(struct nlattr **attrs, struct omerta_device_config *conf
 
 /**
  * omerta_nl_configure() - change settings of a device as requested
- * @skb: a request of the driver's own family, or NULL for one of the current process
+ * @skb: a request whose sender needs capabilities for OMERTA_OUTER_SETTINGS, or NULL if that has
+ *	 been checked
  * @tun: the device, locked
  * @attrs: attributes of a device, valid by the policy of device-set
  * @extack: gets the reason of a refusal
@@ -150,7 +145,7 @@ int omerta_nl_configure(struct sk_buff *skb, struct omerta_tunnel *tun, struct n
 	if (!zalloc_cpumask_var(&config.cpus, GFP_KERNEL))
 		return -ENOMEM;
 	err = parse_config(attrs, &config, extack);
-	if (!err && config.has & OUTER_SETTINGS)
+	if (!err && skb && (config.has & OMERTA_OUTER_SETTINGS))
 		err = omerta_nl_outer_capable(skb, tun, extack);
 	if (!err)
 		err = omerta_device_configure(tun, &config, extack);

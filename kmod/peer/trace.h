@@ -62,8 +62,9 @@ TRACE_EVENT(omerta_endpoint,
 	TP_STRUCT__entry(
 		__array(char, dev, IFNAMSIZ)
 		__field(u32, peer)
-		__field(bool, by_record)
+		/* Aligned as an address is */
 		__array(u8, addr, sizeof(struct sockaddr_in6))
+		__field(bool, by_record)
 	),
 
 	TP_fast_assign(

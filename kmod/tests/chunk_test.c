@@ -505,7 +505,7 @@ static void twice_keys(struct omerta_mb *mb, const u8 *secret,
 /* Catches: lone chunks that go to the slower of engine and library. */
 static void lone_measured(struct kunit *test)
 {
-	const struct omerta_engine_limits limits = {};
+	struct omerta_engine_limits limits = { .at_once = MOST_AT_ONCE };
 	const struct omerta_engine slow = {
 		.keys = twice_keys, .crypt = does_nothing, .tags = tags_nothing,
 		.wipe = wipes_nothing, .limits = &limits,
@@ -518,6 +518,10 @@ static void lone_measured(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, alone, 0U);
 	KUNIT_ASSERT_EQ(test, limit_alone(&alone, &quick), 0);
 	KUNIT_EXPECT_EQ(test, alone, BIT(23) - 1);
+	limits.at_once = 4096;
+	KUNIT_ASSERT_EQ(test, limit_alone(&alone, &quick), 0);
+	/* The next length would be 6144. */
+	KUNIT_EXPECT_EQ(test, alone, BIT(19) - 1);
 }
 
 /* Slow with one number of blocks for narrow vectors */

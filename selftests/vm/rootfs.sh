@@ -12,7 +12,7 @@ PACKAGES=(
 	procps util-linux mount kmod netbase python3 jq
 	iproute2 iputils-ping ethtool tcpdump iperf3 wireguard-tools
 	iptables nftables conntrack ncat psmisc python3-yaml
-	python3-prometheus-client python3-jsonschema ansible-core libc-bin
+	python3-prometheus-client python3-jsonschema ansible-core libc-bin ifupdown
 	libnl-3-200 libnl-genl-3-200 libnl-route-3-200 libsodium23 libseccomp2 systemd
 )
 EXCLUDE=(
