@@ -81,16 +81,15 @@ static int link_changelink(struct net_device *dev, struct nlattr *tb[], struct n
 			   struct netlink_ext_ack *extack)
 {
 	const struct omerta_tunnel *tun = netdev_priv(dev);
+	bool outer = false;
 	int attr;
 
-	if (tun->birth && !net_eq(tun->birth, dev_net(dev))) {
-		for (attr = 1; data && attr <= MAX_ATTR; attr++) {
-			if (!data[attr] || !(BIT(attr) & OMERTA_OUTER_SETTINGS))
-				continue;
-			NL_SET_ERR_MSG_ATTR(extack, data[attr],
-					    "the sockets are in another namespace; use omertactl link set");
-			return -EPERM;
-		}
+	for (attr = 1; data && attr <= MAX_ATTR; attr++)
+		outer |= data[attr] && (BIT(attr) & OMERTA_OUTER_SETTINGS);
+	if (outer && tun->birth && !net_eq(tun->birth, dev_net(dev))) {
+		NL_SET_ERR_MSG(extack,
+			       "the sockets are in another namespace; use omertactl link set");
+		return -EPERM;
 	}
 	return configure(dev, data, extack);
 }
