@@ -112,7 +112,7 @@ local function dissect_record(tvb, pinfo, tree)
 	local class = tvb(3, 1):uint() - 0x10
 	local chunk = chunk_size(class)
 	local key, counter = tvb(4, 4):le_uint(), tvb(8, 8):le_uint64()
-	local n, plain = layout(tvb:len(), chunk)
+	local n, plain = layout(tvb:reported_len(), chunk)
 	local wrong = fault(key, counter, class, n, plain)
 	local name = string.format("%s %d %x %s", pinfo.dst, pinfo.dst_port, key, counter)
 
@@ -132,7 +132,7 @@ local function dissect_record(tvb, pinfo, tree)
 	end
 	tree:add(f.chunks, n):set_generated()
 	tree:add(f.plain, plain):set_generated()
-	for i = 0, n - 1 do
+	for i = 0, tvb:len() < tvb:reported_len() and -1 or n - 1 do
 		local at = HEADER + i * (chunk + TAG)
 		local length = math.min(chunk + TAG, tvb:len() - at)
 		local sub = tree:add(f.chunk, tvb(at, length))
@@ -152,16 +152,19 @@ local function dissect_record(tvb, pinfo, tree)
 end
 
 local function dissect_handshake(tvb, pinfo, tree, type)
-	local length, text = tvb:len(), types[type]
+	local length, text = tvb:reported_len(), types[type]
 	-- Only an initiation says its mode.
 	local mode = lengths[type][1] == length and 1 or 0
 
 	if lengths[type][mode] ~= length then
 		tree:add_proto_expert_info(e.malformed, "No message of this type has this length")
-		if length > 4 then
+		if tvb:len() > 4 then
 			tree:add(f.data, tvb(4))
 		end
 		return "Malformed " .. text:lower()
+	end
+	if tvb:len() < length then
+		return type == 0x20 and string.format("%s, %s", text, modes[mode]) or text
 	end
 	if type == 0x22 then
 		tree:add(f.cause, tvb(4, 4))
@@ -204,7 +207,9 @@ local function dissect_one(tvb, pinfo, root)
 	tree:append_text(", " .. (types[type] or "unknown type"))
 	if type >= 0x10 and type <= 0x17 then
 		if tvb:len() < HEADER then
-			tree:add_proto_expert_info(e.malformed, "Shorter than a header")
+			if tvb:reported_len() < HEADER then
+				tree:add_proto_expert_info(e.malformed, "Shorter than a header")
+			end
 			return "Malformed record"
 		end
 		return dissect_record(tvb, pinfo, tree)
@@ -240,7 +245,8 @@ local function first_of(tvb)
 	return tvb:len()
 end
 
-function omerta.dissector(tvb, pinfo, root)
+-- Not called as a member: Wireshark would then call what is left of the datagram data.
+local function dissect(tvb, pinfo, root)
 	local n, done = 0, 0
 	local text
 
@@ -249,9 +255,11 @@ function omerta.dissector(tvb, pinfo, root)
 	end
 	pinfo.cols.protocol = "omerta"
 	while done < tvb:len() do
-		local rest = tvb(done):tvb()
+		local rest = done > 0 and tvb(done):tvb() or tvb
 		local length = first_of(rest)
-		local one = dissect_one(rest(0, length):tvb(), pinfo, root)
+		-- The last one may be captured in part: then it is not cut again.
+		local one = dissect_one(length < rest:len() and rest(0, length):tvb() or rest, pinfo,
+					root)
 
 		text = text or one
 		n, done = n + 1, done + length
@@ -260,6 +268,7 @@ function omerta.dissector(tvb, pinfo, root)
 	return tvb:len()
 end
 
+omerta.dissector = dissect
 omerta:register_heuristic("udp", function(tvb, pinfo, root)
-	return omerta.dissector(tvb, pinfo, root) > 0
+	return dissect(tvb, pinfo, root) > 0
 end)

@@ -4,6 +4,7 @@
 
 #include "lib/config.h"
 #include "lib/json.h"
+#include "lib/keygen.h"
 #include "cmd/print.h"
 #include "lib/quote.h"
 #include "lib/state.h"
@@ -101,13 +102,17 @@ int om_import(struct om_ctx *ctx, struct om_args *args)
 }
 
 /* A mistake is FILE:LINE:COLUMN: TEXT, or about the file as a whole. */
-static void json_mistake(const char *text)
+static void json_mistake(const char *said)
 {
 	unsigned int line, column;
+	char copy[sizeof(((struct om_err *)0)->text)], *text = copy;
 	int end = 0;
 
+	snprintf(copy, sizeof(copy), "%s", said);
+	om_hide_keys(copy);
+
 	om_json_open(NULL, '{');
-	for (const char *c = text; (c = strchr(c, ':')); c++) {
+	for (char *c = text; (c = strchr(c, ':')); c++) {
 		if (sscanf(c, ":%u:%u: %n", &line, &column, &end) < 2 || !end)
 			continue;
 		om_json_uint("line", line);
@@ -132,7 +137,7 @@ int om_check(struct om_ctx *ctx, struct om_args *args)
 	om_print_begin();
 	if (ctx->json) {
 		om_json_open(NULL, '{');
-		om_json_str("file", path);
+		om_json_str("file", om_holds_key(path) ? "(not shown)" : path);
 		om_json_open("mistakes", '[');
 	}
 	if (rc)

@@ -95,7 +95,8 @@ static void print_names(struct om_ctx *ctx, const char *kind, const char *ifname
 		globfree(&files);
 	}
 	if ((!peers && strcmp(kind, "DEV")) || (peers && !ifname) ||
-	    om_states_load(ctx->nl, ifname, peers ? OM_PEERS : 0, &states, &ctx->err))
+	    om_states_load(ctx->nl, peers ? ifname : NULL, peers ? OM_PEERS : 0, &states,
+			   &ctx->err))
 		return;
 	for (size_t i = 0; i < states.n; i++) {
 		const struct om_state *s = OM_AT(&states, struct om_state, i);

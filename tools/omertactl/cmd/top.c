@@ -28,6 +28,8 @@ struct sample {
 	double at;		/* seconds of the monotonic clock */
 };
 
+#define NAME_WIDTH	20
+
 /* A peer's line */
 struct row {
 	const struct om_state *state;
@@ -36,11 +38,13 @@ struct row {
 	double tx;
 };
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted, suspended;
 
 static void on_signal(int number)
 {
-	if (number != SIGWINCH)
+	if (number == SIGTSTP)
+		suspended = 1;
+	else if (number != SIGWINCH)
 		interrupted = 1;
 }
 
@@ -123,11 +127,18 @@ static const char *short_age(char *buf, size_t size, uint64_t msec)
 	return buf;
 }
 
+/* A name in at most NAME_WIDTH bytes, without a part of a character at the end */
 static const char *peer_name(char *buf, size_t size, const struct om_peer *p)
 {
-	if (*p->name)
-		return om_escape(buf, size, p->name);
+	size_t at = 0, len;
+
 	snprintf(buf, size, "%u", p->id);
+	if (!*p->name)
+		return buf;
+	om_escape(buf, size, p->name);
+	while ((len = om_utf8_len(buf + at)) && at + len <= NAME_WIDTH)
+		at += len;
+	buf[at] = '\0';
 	return buf;
 }
 
@@ -207,7 +218,7 @@ static void print_row(const struct row *row)
 		short_age(seen, sizeof(seen), p->rx_age);
 	if (p->endpoint_addr.len)
 		om_endpoint_format(to, sizeof(to), p);
-	printf("  %-20.20s %9sB/s %9sB/s %6s %9s %6s  %-21s%s\n", peer_name(name, sizeof(name), p),
+	printf("  %-20s %9sB/s %9sB/s %6s %9s %6s  %-21s%s\n", peer_name(name, sizeof(name), p),
 	       short_number(rx, sizeof(rx), row->rx), short_number(tx, sizeof(tx), row->tx), key, hs,
 	       seen, to, p->silent ? " silent" : k ? "" : " no key");
 }
@@ -293,13 +304,18 @@ static bool wait_for(int ms, bool screen)
 	return !interrupted;
 }
 
-static void catch_signals(void)
+/* They all end the wait, but no output. */
+static void catch_signals(bool screen)
 {
-	/* Without SA_RESTART, so that they end the wait */
-	const struct sigaction action = { .sa_handler = on_signal };
+	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	if (!screen)
+		return;
+	/* The terminal would stay as it is. */
+	sigaction(SIGQUIT, &action, NULL);
+	sigaction(SIGTSTP, &action, NULL);
 	sigaction(SIGWINCH, &action, NULL);
 }
 
@@ -318,11 +334,17 @@ int om_top(struct om_ctx *ctx, struct om_args *args)
 	rc = load(ctx, args->pos[0], OM_PEERS | OM_KEYS, &old);
 	if (rc)
 		return rc;
-	catch_signals();
+	catch_signals(screen);
 	if (screen)
 		begin_screen();
 	/* The first screen has no rates yet, and comes at once. */
 	for (int wait = screen ? 100 : every; !rc && wait_for(wait, screen); wait = every) {
+		if (suspended) {
+			end_screen();
+			suspended = 0;
+			raise(SIGSTOP);
+			begin_screen();
+		}
 		rc = load(ctx, args->pos[0], OM_PEERS | OM_KEYS, &new);
 		if (rc)
 			break;
@@ -355,7 +377,7 @@ int om_stats_watch(struct om_ctx *ctx, struct om_args *args)
 	if (ctx->json)
 		return om_err(&ctx->err, OM_USAGE, "-j: not with watch");
 	rc = load(ctx, args->pos[0], 0, &old);
-	catch_signals();
+	catch_signals(false);
 	while (!rc && wait_for(every, false)) {
 		rc = load(ctx, args->pos[0], 0, &new);
 		for (size_t i = 0; !rc && i < new.states.n; i++) {

@@ -256,7 +256,9 @@ void om_endpoint_format(char *buf, size_t size, const struct om_peer *peer)
 	if ((peer->has & OM_BIT(OMERTA_A_PEER_ENDPOINT_SCOPE)) &&
 	    peer->endpoint_scope) {
 		scope[0] = '%';
-		if (!if_indextoname(peer->endpoint_scope, name))
+		/* A name that may go to a terminal as it is, or the index */
+		if (!if_indextoname(peer->endpoint_scope, name) ||
+		    name[strspn(name, ALNUM "_=+.-")])
 			snprintf(name, IFNAMSIZ, "%u", peer->endpoint_scope);
 	}
 	snprintf(buf, size, "[%s%s]:%u", host, scope, peer->endpoint_port);

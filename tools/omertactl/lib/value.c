@@ -70,8 +70,6 @@ static int parse_enum(const struct om_field *f, const char *text, void *data,
 	return om_err(err, OM_USAGE, "must be %s", all);
 }
 
-#define ALNUM	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-
 static int check_ifname(const char *name, size_t size, struct om_err *err)
 {
 	if (!*name || strlen(name) >= size)

@@ -5,6 +5,9 @@
 
 #include "lib/model.h"
 
+/* Characters of names, for strspn() */
+#define ALNUM	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
 /* The longest text of a field: a CPU list with every byte escaped */
 #define OM_VALUE_LEN	(4 * OMERTA_CPULIST_LEN + 1)
 

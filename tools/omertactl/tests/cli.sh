@@ -105,7 +105,7 @@ completion() {
 	cat >"$tmp/bin/omertactl" <<-EOF
 		#!/bin/sh
 		case "\$*" in
-		"__names DEV"*) printf '%s\n' omr0 omr1 ;;
+		"__names DEV" | "__names DEV ") printf '%s\n' omr0 omr1 ;;
 		"__names PEER omr0") printf '%s\n' 1 alice 20 ;;
 		"__names CONF"*) printf '%s\n' omr0 omr5 ;;
 		*) exec "$PWD/omertactl" "\$@" ;;
@@ -131,7 +131,8 @@ completion() {
 	completes "$tmp/omr7.conf" up "$tmp/omr"
 	completes "omr5" up omr5
 	completes "mb-ssse3 mb-sse2" link set omr0 engine mb-s
-	completes "@$tmp/omr7.conf" peer set omr0 peer 1 allowed-ips "@$tmp/omr"
+	# As readline splits it
+	completes "$tmp/omr7.conf" peer set omr0 peer 1 allowed-ips @ "$tmp/omr"
 	if command -v zsh >/dev/null; then
 		for_zsh
 	else
