@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # All tests that need a running kernel, in the guest. Prints one KTAP stream.
 #
-# usage: run_all.sh [SET]	core, some of each kind; netns, keys, agent or others, which are
-#				all together; campaign, attacks at rates for a debug kernel
+# usage: run_all.sh [SET]	core, some of each kind; netns, keys, agent, host or others, which
+#				are all together; campaign, attacks at rates for a debug kernel
 set -u
 
 cd "$(dirname "$0")" || exit 1
@@ -33,11 +33,12 @@ core)
 	)
 	;;
 netns | keys | agent) tests=("$1.sh") ;;
+host) tests=(up.sh units.sh around.sh trace.sh link.sh json.sh) ;;
 campaign)
 	export FORM=debug
 	tests=(hostile_local.sh hostile.sh)
 	;;
-others) mapfile -t tests < <(printf '%s\n' "${tests[@]}" | grep -vxE '(netns|keys|agent)\.sh') ;;
+others) mapfile -t tests < <(printf '%s\n' "${tests[@]}" | grep -vxE '(netns|keys|agent|up|units|around|trace|link|json)\.sh') ;;
 *) echo "Bail out! no set '$1'"; exit 1 ;;
 esac
 [[ ! -e /sys/kernel/debug/kmemleak ]] || tests+=(leaks.sh)

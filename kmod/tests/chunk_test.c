@@ -4,10 +4,21 @@
  * engine that this machine supports.
  */
 #include <linux/export.h>
+#include <linux/ktime.h>
 #undef EXPORT_SYMBOL_GPL
 #define EXPORT_SYMBOL_GPL(sym)	/* That is what the module does. */
 
 #include "crypto/chunk.c"
+
+/* Measurements at load see the time that a test makes. */
+static u64 test_time;
+
+static u64 test_clock(void)
+{
+	return test_time;
+}
+
+#define ktime_get_ns	test_clock
 #include "crypto/engines.c"
 #include "crypto/mb.c"
 #include "crypto/selftest.c"
@@ -490,16 +501,12 @@ static void limits_hold(struct kunit *test)
 	with_each_isa(test, one_limits_hold);
 }
 
-/* Not faster than the library, as that seals each chunk twice */
-static void twice_keys(struct omerta_mb *mb, const u8 *secret,
-		       const struct omerta_chunk *list, unsigned int n, bool open)
+/* Slower than the library, which takes no time */
+static void slow_keys(struct omerta_mb *mb, const u8 *secret,
+		      const struct omerta_chunk *list, unsigned int n, bool open)
 {
-	unsigned int i;
-
-	for (i = 0; i < 2 * n; i++)
-		chacha20poly1305_encrypt(list[i / 2].sealed, list[i / 2].plain, list[i / 2].len,
-					 NULL, 0, list[i / 2].nonce, secret);
 	mb->stashed = 0;
+	test_time++;
 }
 
 /* Catches: lone chunks that go to the slower of engine and library. */
@@ -507,7 +514,7 @@ static void lone_measured(struct kunit *test)
 {
 	struct omerta_engine_limits limits = { .at_once = MOST_AT_ONCE };
 	const struct omerta_engine slow = {
-		.keys = twice_keys, .crypt = does_nothing, .tags = tags_nothing,
+		.keys = slow_keys, .crypt = does_nothing, .tags = tags_nothing,
 		.wipe = wipes_nothing, .limits = &limits,
 	};
 	struct omerta_engine quick = slow;
@@ -531,8 +538,7 @@ static void choosy_keys(struct omerta_mb *mb, const u8 *secret,
 			const struct omerta_chunk *list, unsigned int n, bool open)
 {
 	mb->stashed = 0;
-	if (mb->narrow == slow_narrow)
-		twice_keys(mb, secret, list, n, open);
+	test_time += mb->narrow == slow_narrow;
 }
 
 /* Catches: batches that are wider or narrower than is fast. */

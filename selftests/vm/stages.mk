@@ -8,8 +8,8 @@ stage = @$(VM)/stage.sh $@
 
 # Of a cell KERNEL-ARCH:SET or a machine KERNEL-ARCH
 machines := $(sort $(foreach cell,$(CELLS),$(firstword $(subst :, ,$(cell)))))
-# All tests are four sets in User-mode Linux: they wait for most of their time.
-all_sets = $(if $(filter uml-amd64,$1),$(addprefix $1-,others netns keys agent),$(subst :,-,$1))
+# All tests are five sets in User-mode Linux: they wait for most of their time.
+all_sets = $(if $(filter uml-amd64,$1),$(addprefix $1-,others host netns keys agent),$(subst :,-,$1))
 guests := $(addprefix guest-,$(foreach cell,$(CELLS),$(call all_sets,$(cell))))
 emulated := $(filter-out uml-%,$(machines))
 # Of a target KIND-KERNEL-ARCH-SET

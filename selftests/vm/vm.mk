@@ -45,7 +45,7 @@ check-suites:		## tests of the kernel's sources
 
 # In parts: an emulated x86 keeps one CPU busy.
 check-debug:		## the tests in a kernel with KASAN, lockdep and kmemleak
-	@GUEST_ONLY=yes CELLS="$(addprefix debug-amd64:,others agent netns keys campaign)" \
+	@GUEST_ONLY=yes CELLS="$(addprefix debug-amd64:,others host agent netns keys campaign)" \
 		TIMEOUT=7200 JOBS=$(or $(JOBS),2) selftests/vm/check.sh
 
 uml: vm-deps		## User-mode Linux, a kernel that is a process
