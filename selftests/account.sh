@@ -15,7 +15,7 @@ cd "$(dirname "$0")" || exit 1
 # A socket that is not read is charged with at least half of what its packets keep from being
 # freed.
 pinned() {
-	local kind=$1 bytes=$((4 << 20)) free keeper sender charged
+	local kind=$1 bytes=$((16 << 20)) free keeper sender charged
 
 	tunnel_with_c
 	bg a ./account.py keep omr0 "$bytes" >"$DIR/kept"
@@ -28,7 +28,7 @@ pinned() {
 	kill "$sender"
 	charged=$(($(tail -n 1 "$DIR/kept") / 1024))
 	# Both processes need some. Blocks that are free go back when they are idle for seconds.
-	await less_than $((2 * charged + 2048)) mem_used "$free"
+	await less_than $((2 * charged + 4096)) mem_used "$free"
 	echo "# figures: $kind: charged $charged KiB, memory $(mem_used "$free") KiB" >&9
 	kill "$keeper"
 }

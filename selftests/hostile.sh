@@ -83,6 +83,8 @@ scene() {
 	pair_with_agents
 	make_attacker
 	pings a 10.9.0.2
+	# b learns its path with a's endpoint, and its agent says so once, somewhat later.
+	await grep -q ' MTU ' "$DIR/b.says"
 	WIREGUARD=
 	if [[ $FORM == normal || $FORM == all ]]; then
 		modprobe -q wireguard || :
