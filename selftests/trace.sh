@@ -44,8 +44,10 @@ seen() {
 # followed [FILE...]: every packet that was sent passed all stages.
 followed() {
 	"$TOOLS/omerta-follow" "$@" >"$DIR/followed"
-	# Without the heading, nine fields, none of which is empty
-	awk 'NR > 1 && (NF != 9 || / - /) { print; wrong = 1 } END { exit wrong || NR < 2 }' \
+	# Without the heading, nine fields, none of which is empty. The kernel itself may send packets
+	# to nobody, such as those of IPv6's neighbour discovery.
+	awk 'NR > 1 && $NF != "TX_NO_PEER" && (NF != 9 || / - /) { print; wrong = 1 }
+		END { exit wrong || NR < 2 }' \
 		"$DIR/followed"
 }
 
@@ -63,7 +65,7 @@ test_packets_followed() {
 	followed "$DIR/trace"
 	lines=$(wc -l <"$DIR/followed")
 	more_than 6 echo "$lines"
-	is 0 seen ' omerta_drop: ' "$DIR/trace"
+	is 0 seen ' omerta_drop: .* reason=RX_' "$DIR/trace"
 	more_than 0 seen ' omerta_tx_packet: .* records=([2-9]|[1-9][0-9])' "$DIR/trace"
 	# As if from two hosts, the quickest packet has no time on the wire.
 	followed "$DIR/trace" "$DIR/trace"
@@ -100,8 +102,8 @@ followed_to() {
 	begin_trace
 	"${@:2}" || :
 	end_trace
-	refused followed "$DIR/trace"
-	is 2 grep -c " $1\$" "$DIR/followed"
+	"$TOOLS/omerta-follow" "$DIR/trace" >"$DIR/followed"
+	more_than 1 grep -c " $1\$" "$DIR/followed"
 }
 
 test_followed_to_drops() {
@@ -109,12 +111,6 @@ test_followed_to_drops() {
 	followed_to TX_NO_PEER on a ping -c 2 -i 0.1 -W 0.1 10.9.0.77
 	on b omertactl peer set omr0 id 1 allowed-ips 10.9.0.78/32
 	followed_to RX_SOURCE on a ping -c 2 -i 0.1 -W 0.1 10.9.0.2
-}
-
-# seen_once REASON: each drop for it is one of a skb, as seen by drop monitors.
-seen_once() {
-	is 5 seen " omerta_drop: .* reason=$1 n=1 "
-	is 5 seen ' kfree_skb: .*location=[^ ]* \[omerta\]'
 }
 
 wants_locations() {
@@ -127,9 +123,11 @@ wants_locations() {
 dropped_once() {
 	begin_trace skb/kfree_skb
 	"${@:2}" || :
-	await is 5 seen " omerta_drop: .* reason=$1 n=1 "
-	seen_once "$1"
+	await more_than 4 seen " omerta_drop: .* reason=$1 n=1 "
 	end_trace
+	# Each is one of a skb, as seen by drop monitors.
+	is "$(seen ' omerta_drop: ' "$DIR/trace")" \
+		seen ' kfree_skb: .*location=[^ ]* \[omerta\]' "$DIR/trace"
 }
 
 test_drops_seen_once() {
@@ -154,7 +152,8 @@ test_core_reasons() {
 	on b omertactl peer set omr0 id 1 allowed-ips 10.9.0.78/32
 	on a ping -c 1 -W 0.1 10.9.0.2 || :
 	await is 1 seen ' omerta_drop: .* reason=RX_SOURCE '
-	is 1 seen ' kfree_skb: .*location=[^ ]* \[omerta\] reason: NOT_SPECIFIED'
+	more_than 0 seen ' kfree_skb: .*location=[^ ]* \[omerta\] reason: NOT_SPECIFIED'
+	is 0 seen ' kfree_skb: .*location=[^ ]* \[omerta\] reason: IP_'
 	end_trace
 }
 

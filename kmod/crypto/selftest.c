@@ -257,10 +257,13 @@ int omerta_selftest_time(const struct omerta_engine *engine, unsigned int n, u32
 	for (i = 0; i < CHECK_TIMES; i++) {
 		start = ktime_get_ns();
 		for (j = 0; j < lists; j++) {
+			const struct omerta_chunk *c = check->list;
+
 			if (engine)
-				omerta_mb_seal(engine, check->list, n, check->secret);
-			else
-				omerta_chunk_seal(NULL, check->list, n, check->secret);
+				omerta_mb_seal(engine, c, n, check->secret);
+			for (; !engine && c < check->list + n; c++)
+				chacha20poly1305_encrypt(c->sealed, c->plain, c->len, NULL, 0,
+							 c->nonce, check->secret);
 		}
 		*ns = min(*ns, ktime_get_ns() - start);
 		cond_resched();
