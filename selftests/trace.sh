@@ -74,11 +74,13 @@ test_packets_followed() {
 
 test_batch_followed() {
 	make_both
-	on a tc qdisc replace dev omr0 root pfifo
-	# Packets that wait for the outer link share records, on a slow machine, too.
-	on a tc qdisc add dev to_b root tbf rate 200kbit burst 3000 limit 1mb
+	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	on a tee /sys/class/net/omr0/queues/tx-0/byte_queue_limits/limit_max <<<100000
+	# Packets that waited together share records.
+	on a tc qdisc replace dev to_b root tbf rate 8kbit burst 2k limit 32mb
 	begin_trace
 	on a ./traffic.py send 10.9.0.2 7777 200 60
+	on a tc qdisc change dev to_b root tbf rate 20mbit burst 2k limit 32mb
 	await is 200 seen ' omerta_rx_deliver: .* len=88'
 	# The errors that answer them, too
 	await followed "$T/trace"
