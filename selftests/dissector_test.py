@@ -157,7 +157,7 @@ def test_others():
     """Datagrams of others stay theirs."""
     c = Capture.of(b"", b"OM", b"hello, world", b"OMS" + bytes(60))
     assert not any("omerta" in frame for frame in c.frames)
-    # Those that another heuristic knows, too
+    # So do datagrams that another heuristic knows.
     stun = struct.pack(">HHI12s", 1, 0, 0x2112a442, b"transaction!")
     assert "stun" in Capture.of(stun).frames[0], list(Capture.of(stun).frames[0])
 

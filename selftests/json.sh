@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What "omertactl -j" prints is as the schema says. Needs root.
+# The output of "omertactl -j" follows the schema. Needs root.
 #
 # usage: json.sh [TEST...]	the names of functions; all without
 # shellcheck disable=SC2317,SC2119,SC2016 # the tests are called by name, make_both without

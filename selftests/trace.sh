@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What can be seen from outside: tracepoints and ethtool. Needs root, and in practice a guest.
+# The view from outside: tracepoints, ethtool, top, metrics. Needs root, and in practice a guest.
 #
 # usage: trace.sh [TEST...]	the names of functions; all without
 # shellcheck disable=SC2317,SC2119 # the tests are called by name, make_both without arguments

@@ -299,7 +299,7 @@ void om_rtnl_drain(struct om_rtnl *r)
 	(void)r;
 }
 
-/* Of omr0 only */
+/* Only omr0 has one. */
 bool om_rtnl_own_name(const char *altname, char name[IFNAMSIZ])
 {
 	strcpy(name, "omr0");
