@@ -37,7 +37,7 @@ struct omerta_engine_limits {
  * @crypt: encrypt or decrypt a list, see mb_simd.h
  * @tags: make the tags of a list, see mb_simd.h
  * @wipe: zeroize the secrets in a scratch area, see mb_simd.h
- * @limits: which chunks it gets
+ * @limits: see struct omerta_engine_limits
  */
 struct omerta_engine {
 	const char *name;

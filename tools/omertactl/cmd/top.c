@@ -10,7 +10,6 @@
 #include "lib/rtnl.h"
 #include "lib/state.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -97,7 +96,7 @@ static double rate(const uint64_t *new, const uint64_t *old, unsigned int attr, 
 	return (double)(new[attr] - old[attr]) / seconds;
 }
 
-/* "1.23 M": @size holds 16 bytes. */
+/* Three digits and a unit, as "1.23 M" */
 static const char *short_number(char *buf, size_t size, double v)
 {
 	static const char units[] = " kMGT";

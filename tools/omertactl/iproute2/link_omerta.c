@@ -3,12 +3,10 @@
  * Plugin of ip(8) for "ip link ... type omerta". ip loads it from its library folder, or from
  * IP_LIB_DIR, and has the functions that are declared here.
  */
-#include "lib/addr.h"
 #include "lib/model.h"
 #include "lib/quote.h"
 #include "lib/value.h"
 
-#include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
@@ -26,7 +24,7 @@ static const uint8_t settings[] = {
 /* Bytes of a request of ip, which has no constant for them */
 #define REQUEST_MAX	1024
 
-/* Interface of ip, the same since 2007 but for members at the end */
+/* Interface of ip */
 struct link_util {
 	struct link_util *next;
 	const char *id;
@@ -117,7 +115,7 @@ static int parse_opt(struct link_util *lu, int argc, char **argv, struct nlmsghd
 			return -1;
 		}
 		if (put_setting(n, f, &dev)) {
-			fprintf(stderr, "omerta: %s is too long for ip; use omertactl set\n",
+			fprintf(stderr, "omerta: %s is too long for ip; use omertactl link set\n",
 				f->name);
 			return -1;
 		}
