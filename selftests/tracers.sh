@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# tracers.sh: the scripts for bpftrace, and perf, on a tunnel of the newest stock kernel. Prints KTAP.
+# tracers.sh: the scripts for bpftrace and drgn, and perf, on a tunnel of the newest stock kernel.
+# Prints KTAP.
 #
-# usage: tracers.sh		here; the guest gets both tools
+# usage: tracers.sh		here; the guest gets the tools
 #        tracers.sh guest	in the guest
 # shellcheck disable=SC2317,SC2119 # the tests are called by name, make_both without arguments
 set -u
@@ -15,7 +16,7 @@ here() {
 	set -e
 	prepare_guest newest amd64
 	# LLVM is large.
-	MORE_PACKAGES="bpftrace linux-perf" "$VM_DIR/run.sh" -k newest -a amd64 -m 3G -t 1800 \
+	MORE_PACKAGES="bpftrace linux-perf python3-drgn" "$VM_DIR/run.sh" -k newest -a amd64 -m 3G -t 1800 \
 		-o "${OUT:-$TOP_DIR/build}/tracers-guest" -- './tracers.sh guest'
 }
 
@@ -110,4 +111,39 @@ test_perf() {
 	more_than 1 grep -c 'omerta:omerta_tx_send' "$DIR/traced"
 }
 
-run_tests test_latency test_drops test_queue test_perf
+waits() {
+	../tracing/omerta-waits >"$DIR/waits" 2>"$DIR/said" || { cat "$DIR/said"; return 1; }
+	cat "$DIR/waits"
+}
+
+# A slow link, and a peer without a key
+test_waits() {
+	make_both
+	waits
+	is 2 grep -c '^omr0 in namespace [0-9]*: registered, [0-9]* references$' "$DIR/waits"
+	is 2 grep -c '^  queue: runs; 0 packets in its qdisc, 0 bytes in flight$' "$DIR/waits"
+	refused grep -E 'peer|locked' "$DIR/waits"
+
+	on a tc qdisc add dev to_b root tbf rate 100kbit burst 3000 limit 1mb
+	on a ./traffic.py send 10.9.0.2 7777 300 1200
+	waits
+	grep -qE '^  queue: stopped by byte queue limits; [1-9][0-9]* packets .* [1-9][0-9]* bytes in' \
+		"$DIR/waits"
+	on a tc qdisc del dev to_b root
+
+	make_ns c
+	make_veth a c
+	make_peer a c
+	on a ping -c 3 -i 0.1 -W 0.1 10.9.0.3 || :
+	waits
+	grep -A2 '^  peer 3 (c): 1 references$' "$DIR/waits" | grep -q '^    3 packets, [0-9]* bytes: tx no key$'
+	grep -q '^    no active key$' "$DIR/waits"
+
+	# No other user can read a file in /root.
+	refused setpriv --reuid 65534 python3 /dev/stdin <../tracing/omerta-waits 2>"$DIR/said"
+	grep -q "^omerta-waits: cannot read the kernel's memory: run it as root" "$DIR/said"
+	refused ../tracing/omerta-waits /no/such/file 2>"$DIR/said"
+	grep -q '^omerta-waits: /no/such/file is missing' "$DIR/said"
+}
+
+run_tests test_latency test_drops test_queue test_perf test_waits

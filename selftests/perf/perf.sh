@@ -75,6 +75,24 @@ commands() {
 			ip netns del omt-a
 			ip netns del omt-b
 			read -r line <"$stream" && echo "end {\"name\": \"$name\", \"$3-per-s\": ${line##* }}"
+			[[ $4 != omerta* ]] || traced "$@" >&2
+		}
+		# Once more, a second of it, with the tracepoints, by perf where the kernel has it
+		traced() {
+			local to=${SYMBOLS:-/root/out/symbols} tracing=/sys/kernel/tracing
+			to=${to%/*}/$1.trace
+			if command -v perf >/dev/null; then
+				CONTENDERS=$4 perf trace -a -o "$to" -e "omerta:*" -- ./perf/tunnel.sh 1 1 "$2"
+			else
+				mountpoint -q $tracing || mount -t tracefs tracefs $tracing
+				echo 16384 >$tracing/buffer_size_kb
+				echo 1 >$tracing/events/omerta/enable
+				CONTENDERS=$4 ./perf/tunnel.sh 1 1 "$2"
+				echo 0 >$tracing/events/omerta/enable
+				cat $tracing/trace >"$to"
+			fi
+			ip netns del omt-a
+			ip netns del omt-b
 		}'
 	while read -r name words; do
 		if [[ -n $name ]] && wanted "$name"; then

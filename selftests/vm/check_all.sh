@@ -38,6 +38,8 @@ main() {
 	part package make -s -C "$TOP_DIR" check-package
 	part fresh make -s -C "$TOP_DIR" check-fresh
 	part tracers make -s -C "$TOP_DIR" check-tracers
+	part networkmanager make -s -C "$TOP_DIR" check-networkmanager
+	part dashboard make -s -C "$TOP_DIR" check-dashboard
 	part model make -s -C "$TOP_DIR" check-model
 	"$VM_DIR/ktap_tally.py" "${stages[@]}"
 }

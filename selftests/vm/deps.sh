@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# deps.sh [build|arm64|style|ciphers|dissector|docs|kselftest|peers|perf|report|suites]: installs
-# packages for building and booting, or the additional ones for the build of a kernel, another
-# architecture, or the target of that name.
+# deps.sh [build|arm64|style|ciphers|dashboard|dissector|docs|kselftest|peers|perf|report|suites]:
+# installs packages for building and booting, or the additional ones for the build of a kernel,
+# another architecture, or the target of that name.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -23,6 +23,7 @@ ciphers) PACKAGES=(clang libclang-rt-dev valgrind) ;;
 perf) PACKAGES=(jq libdevel-nytprof-perl linux-perf) ;;
 docs) PACKAGES=(graphviz python3-sphinx) ;;
 suites) PACKAGES=(libmbedtls-dev) ;;
+dashboard) PACKAGES=(python3-pip) ;;
 dissector) PACKAGES=(tshark) ;;
 kselftest) PACKAGES=(rsync) ;;
 peers)

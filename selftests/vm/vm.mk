@@ -8,8 +8,8 @@ export KERNEL ARCH_DEB
 
 .PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug \
 	check-uml check-intree check-kselftest check-package check-fresh check-suites check-ciphers \
-	check-dissector check-ynl check-tracers check-model uml hostile style \
-	bench-tunnel bench-peers bench-chunk bench-parts bench-report bench-perf bench-trace bench-compare
+	check-dissector check-ynl check-tracers check-networkmanager check-dashboard check-model uml hostile \
+	style bench-tunnel bench-peers bench-chunk bench-parts bench-report bench-perf bench-trace bench-compare
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -63,8 +63,14 @@ check-dissector:	## the dissector for Wireshark, with tshark
 check-ynl:		## the netlink specification, by the kernel's own tool
 	@selftests/ynl.sh
 
-check-tracers:		## the scripts for bpftrace, and perf, in a guest
+check-tracers:		## the scripts for bpftrace and drgn, and perf, in a guest
 	@selftests/tracers.sh
+
+check-networkmanager:	## a tunnel beside NetworkManager, in a guest
+	@selftests/networkmanager.sh
+
+check-dashboard:	## the example for Grafana, by its own model of dashboards
+	@selftests/dashboard.sh
 
 check-model: vm-deps	## models of the handshake (needs verifpal) and of memory barriers
 	@selftests/model/check.py
