@@ -12,6 +12,8 @@ tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh losses.sh 
 # Kernels made for it
 [[ ! -e /sys/kernel/debug/kunit/poly1305 ]] || tests+=('kunit.sh poly1305 chacha20poly1305 blake2s')
 [[ ! -e /proc/self/fail-nth ]] || tests+=(faults.sh)
+# Another architecture's unit tests
+[[ ! -e ../unit ]] || tests+=('../unit/tests/run.sh build/test_cmd build/test_wire')
 case ${1:-} in
 '') ;;
 core)

@@ -376,7 +376,45 @@ test_stats_watch() {
 	refused on a omertactl stats omr0 every 3
 }
 
+# from_cpu_0: large datagrams of a sender on CPU 0, on which they are received, too. Prints which CPUs
+# seal and open.
+from_cpu_0() {
+	echo >"$T/trace"
+	on a taskset 1 ./traffic.py send 10.9.0.2 7777 100 15000
+	await more_than 90 dev_stat b rx-packets
+	sed -n 's/.*\[\([0-9]*\)\].* omerta_\(tx_seal\|rx_open\): .*/\1/p' "$T/trace" | sort -u | tr '\n' ' '
+}
+
+# Isolated at boot (a stage of its own boots so), or later by a cpuset
+test_isolated_cpu() {
+	local cgroup=$DIR/cgroup full
+
+	(($(nproc --all) > 1)) || { echo "SKIP one CPU"; exit 4; }
+	full=$(cat /sys/devices/system/cpu/nohz_full 2>/dev/null || :)
+	make_both policy percpu
+	begin_trace
+	if [[ $full == *1* ]]; then
+		is '000 ' from_cpu_0
+		return
+	fi
+	is '000 001 ' from_cpu_0
+	mkdir "$cgroup"
+	mount -t cgroup2 cgroup2 "$cgroup" && echo +cpuset >"$cgroup/cgroup.subtree_control" &&
+		[[ -e $cgroup/cpuset.cpus.isolated ]] ||
+		{ echo "SKIP this kernel does not tell which CPUs a cpuset isolates"; exit 4; }
+	mkdir "$cgroup/alone"
+	echo 1 >"$cgroup/alone/cpuset.cpus"
+	echo isolated >"$cgroup/alone/cpuset.cpus.partition"
+	is isolated cat "$cgroup/alone/cpuset.cpus.partition"
+	await is '000 ' from_cpu_0
+	echo member >"$cgroup/alone/cpuset.cpus.partition"
+	await is '000 001 ' from_cpu_0
+	rmdir "$cgroup/alone"
+	umount "$cgroup"
+}
+
 TESTS=(
+	test_isolated_cpu
 	test_packets_followed test_batch_followed test_lost_on_the_way test_followed_to_drops
 	test_drops_seen_once test_core_reasons test_key_states test_endpoints test_queue_stops test_handshakes
 	test_ethtool test_metrics test_dashboard test_top test_stats_watch

@@ -23,8 +23,8 @@ static bool claim(struct worker *worker, u32 *first, u32 *end)
 		if (*end)
 			return false;
 		n = chunks - w->first;
-		*first = w->first + (u64)n * worker->index / w->n;
-		*end = w->first + (u64)n * (worker->index + 1) / w->n;
+		*first = w->first + div_u64((u64)n * worker->index, w->n);
+		*end = w->first + div_u64((u64)n * (worker->index + 1), w->n);
 		return *first < *end;
 	case OMERTA_BENCH_SCHEDULE_DYNAMIC:
 		n = OMERTA_CHUNK_LIST;

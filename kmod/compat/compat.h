@@ -42,6 +42,7 @@
 #include <asm/fpu/api.h>
 #endif
 #include <linux/netdevice.h>
+#include <linux/sched/isolation.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
 #include <net/genetlink.h>
@@ -70,7 +71,7 @@
 #define OMERTA_POOL_NETDEV(device)	.netdev = (device)
 #else
 /* Packets cannot share a page of a pool. */
-#if __has_include(<net/page_pool/helpers.h>)
+#ifdef OMERTA_HAVE_PAGE_POOL_HELPERS_H
 #include <net/page_pool/helpers.h>
 #else
 #include <net/page_pool.h>
@@ -98,6 +99,18 @@ static inline void page_pool_ref_page(struct page *page)
 	for (bool once = (omerta_simd_begin(), true); once;		\
 	     omerta_simd_end(), once = false)
 #endif
+
+/*
+ * Return true if the kernel may run unbound work on a CPU: isolcpus, nohz_full and isolated
+ * cpusets keep it off. cpu_is_isolated() alone does not cover all of them in every kernel.
+ *
+ * Context: RCU read lock or preemption off.
+ */
+static inline bool cpu_takes_unbound_work(int cpu)
+{
+	return housekeeping_test_cpu(cpu, HK_TYPE_WQ) &&
+	       housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN) && !cpu_is_isolated(cpu);
+}
 
 #ifndef OMERTA_HAVE_WQ_PERCPU
 #define WQ_PERCPU	0

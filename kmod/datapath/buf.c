@@ -51,21 +51,6 @@ static int hotplug_state;
 static void check_pools(struct work_struct *work);
 static DECLARE_DELAYED_WORK(check_work, check_pools);
 
-static struct page *alloc_block(unsigned int len)
-{
-	gfp_t gfp = GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY;
-	unsigned int order = get_order(len);
-
-	if (OMERTA_HAVE_POOLS && order == BLOCK_ORDER) {
-		struct stock *stock = this_cpu_ptr(&stocks);
-
-		if (unlikely(READ_ONCE(stock->use) != USED))
-			WRITE_ONCE(stock->use, USED);
-		return page_pool_alloc_pages(READ_ONCE(stock->pool), gfp);
-	}
-	return alloc_pages(gfp, order);
-}
-
 /**
  * omerta_buf_pinned() - memory that a reference to a piece pins
  * @data: the piece, in a fragment of an skb from omerta_buf_alloc_skb()
@@ -159,6 +144,7 @@ void omerta_burst_free(void *mem, size_t size)
 struct sk_buff *omerta_buf_alloc_skb(struct omerta_buf *buf, unsigned int headroom,
 				     unsigned int n, u32 len, u32 last)
 {
+	gfp_t gfp = GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN | __GFP_NORETRY;
 	u32 total = (n - 1) * len + last;
 	struct sk_buff *skb;
 	unsigned int i;
@@ -176,8 +162,18 @@ struct sk_buff *omerta_buf_alloc_skb(struct omerta_buf *buf, unsigned int headro
 	}
 	for (i = 0; total; i++) {
 		u32 size = min(buf->per_block * len, total);
-		struct page *page = alloc_block(size);
+		unsigned int order = get_order(size);
+		struct page *page;
 
+		if (OMERTA_HAVE_POOLS && order == BLOCK_ORDER) {
+			struct stock *stock = this_cpu_ptr(&stocks);
+
+			if (unlikely(READ_ONCE(stock->use) != USED))
+				WRITE_ONCE(stock->use, USED);
+			page = page_pool_alloc_pages(READ_ONCE(stock->pool), gfp);
+		} else {
+			page = alloc_pages(gfp, order);
+		}
 		if (!page) {
 			kfree_skb(skb);
 			return NULL;

@@ -16,7 +16,6 @@
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
-#include <linux/sched/isolation.h>
 #include <linux/timekeeping.h>
 #include <linux/string.h>
 
@@ -27,6 +26,8 @@
 
 /* Most jobs that may be offered to a CPU at a time. */
 #define RING_SIZE	1024
+/* Interval at which the usable CPUs are counted */
+#define COUNT_INTERVAL	(HZ / 2)
 /* Shortest epoch, ns; epochs of a trial, and between two trials */
 #define EPOCH		(4 * NSEC_PER_MSEC)
 #define TRIAL_EPOCHS	16U
@@ -161,15 +162,36 @@ static void worker_work(struct work_struct *work)
 	}
 }
 
+/*
+ * Number of CPUs that may process work, at least 1: if only isolated CPUs are left, the
+ * submitter works alone. Nothing tells when CPUs are isolated by cpusets or come online, so
+ * they are counted again from time to time.
+ */
+static unsigned int count_cpus(struct omerta_pool *pool)
+{
+	unsigned int cpu, n = 0;
+
+	if (likely(jiffies - READ_ONCE(pool->counted) < COUNT_INTERVAL))
+		return READ_ONCE(pool->n_cpus);
+	rcu_read_lock();
+	for_each_cpu_and(cpu, rcu_dereference(pool->cpus), cpu_online_mask)
+		n += cpu_takes_unbound_work(cpu);
+	rcu_read_unlock();
+	WRITE_ONCE(pool->n_cpus, max(n, 1U));
+	WRITE_ONCE(pool->counted, jiffies);
+	return max(n, 1U);
+}
+
 /**
  * omerta_pool_shares() - number of CPUs that work is sized for
  * @pool: the workers
  *
+ * Context: any.
  * Return: the number, at most OMERTA_SHARES_MAX.
  */
-unsigned int omerta_pool_shares(const struct omerta_pool *pool)
+unsigned int omerta_pool_shares(struct omerta_pool *pool)
 {
-	return min3(READ_ONCE(pool->n_cpus), num_online_cpus(), OMERTA_SHARES_MAX);
+	return min(count_cpus(pool), OMERTA_SHARES_MAX);
 }
 
 /*
@@ -257,7 +279,7 @@ out:
 unsigned int omerta_pool_split(struct omerta_pool *pool, const struct omerta_jobs *jobs)
 {
 	unsigned int n_parts = jobs->n > 1 ? jobs->n : jobs->first->n_items;
-	unsigned int most = min3(n_parts, READ_ONCE(pool->n_cpus), num_online_cpus());
+	unsigned int most = min(n_parts, count_cpus(pool));
 
 	switch (READ_ONCE(pool->policy)) {
 	case OMERTA_POLICY_INLINE:
@@ -280,10 +302,9 @@ unsigned int omerta_pool_split(struct omerta_pool *pool, const struct omerta_job
  *
  * Return: true if there is work for every CPU already.
  */
-bool omerta_pool_is_enough(const struct omerta_pool *pool,
-			   const struct omerta_jobs *jobs)
+bool omerta_pool_is_enough(struct omerta_pool *pool, const struct omerta_jobs *jobs)
 {
-	u32 shares = min3(READ_ONCE(pool->n_cpus), num_online_cpus(), OMERTA_SHARES_MAX);
+	u32 shares = min(count_cpus(pool), OMERTA_SHARES_MAX);
 	u32 least = min_t(u32, READ_ONCE(pool->threshold), OMERTA_MAX_DATAGRAM);
 
 	if (READ_ONCE(pool->policy) != OMERTA_POLICY_AUTO || shares == 1)
@@ -296,8 +317,8 @@ bool omerta_pool_is_enough(const struct omerta_pool *pool,
  * @pool: the workers
  * @cpu: the CPU to start after
  *
- * CPUs that are excluded, offline or isolated are skipped: an isolated CPU may never run
- * the worker.
+ * CPUs that are excluded, offline or isolated, or where nohz_full is to keep a task alone, are
+ * skipped: such a CPU may never run the worker.
  *
  * Context: BH or preemption off.
  * Return: the next such CPU; this CPU if there is no other.
@@ -306,11 +327,12 @@ unsigned int omerta_pool_next_cpu(const struct omerta_pool *pool, unsigned int c
 {
 	unsigned int self = raw_smp_processor_id(), next;
 
-	for_each_cpu_wrap(next, pool->cpus, cpu + 1)
-		if (next != self && cpu_online(next) &&
-		    housekeeping_test_cpu(next, HK_TYPE_DOMAIN))
-			return next;
-	return self;
+	rcu_read_lock();
+	for_each_cpu_wrap(next, rcu_dereference(pool->cpus), cpu + 1)
+		if (next != self && cpu_online(next) && cpu_takes_unbound_work(next))
+			break;
+	rcu_read_unlock();
+	return next < nr_cpu_ids ? next : self;
 }
 
 static void offer_job(struct omerta_pool *pool, unsigned int cpu,
@@ -399,18 +421,23 @@ void omerta_pool_run(struct omerta_pool *pool, struct omerta_jobs *jobs)
  * omerta_pool_set_cpus() - set the CPUs that may be used
  * @pool: the workers
  * @cpus: the CPUs, at least one
+ *
+ * Context: process context; the caller serialises calls. Waits for a grace period.
  */
 void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus)
 {
-	unsigned int cpu, n = 0;
+	struct cpumask *next = pool->masks[0];
 
-	cpumask_copy(pool->cpus, cpus);
-	rcu_read_lock();
-	for_each_cpu(cpu, cpus)
-		n += housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN);
-	rcu_read_unlock();
-	/* If only isolated CPUs are left, the submitter works alone. */
-	WRITE_ONCE(pool->n_cpus, max(n, 1U));
+	if (rcu_access_pointer(pool->cpus)) {
+		if (rcu_access_pointer(pool->cpus) == next)
+			next = pool->masks[1];
+		/* Readers may still have it from before the latest change. */
+		synchronize_net();
+	}
+	cpumask_copy(next, cpus);
+	rcu_assign_pointer(pool->cpus, next);
+	/* Count them next time. */
+	WRITE_ONCE(pool->counted, jiffies - COUNT_INTERVAL);
 }
 
 static void free_rings(struct omerta_pool *pool)
@@ -432,8 +459,10 @@ int omerta_pool_init(struct omerta_pool *pool)
 {
 	int cpu;
 
-	if (!zalloc_cpumask_var(&pool->cpus, GFP_KERNEL_ACCOUNT))
+	if (!zalloc_cpumask_var(&pool->masks[0], GFP_KERNEL_ACCOUNT))
 		return -ENOMEM;
+	if (!zalloc_cpumask_var(&pool->masks[1], GFP_KERNEL_ACCOUNT))
+		goto err_mask;
 	omerta_pool_set_cpus(pool, cpu_possible_mask);
 	spin_lock_init(&pool->trial.lock);
 	pool->alone = true;
@@ -455,7 +484,9 @@ err_rings:
 	free_rings(pool);
 	free_percpu(pool->workers);
 err_cpus:
-	free_cpumask_var(pool->cpus);
+	free_cpumask_var(pool->masks[1]);
+err_mask:
+	free_cpumask_var(pool->masks[0]);
 	return -ENOMEM;
 }
 
@@ -493,7 +524,8 @@ void omerta_pool_destroy(struct omerta_pool *pool)
 		cancel_work_sync(&per_cpu_ptr(pool->workers, cpu)->work);
 	free_rings(pool);
 	free_percpu(pool->workers);
-	free_cpumask_var(pool->cpus);
+	free_cpumask_var(pool->masks[1]);
+	free_cpumask_var(pool->masks[0]);
 }
 
 /**

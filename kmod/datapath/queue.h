@@ -105,9 +105,10 @@ struct omerta_trial {
 /**
  * struct omerta_pool - the workers of a device
  * @workers: per CPU
- * @cpus: CPUs that may be used; changed under the device's lock, read without: for a
- *	  moment both masks may count
- * @n_cpus: number of @cpus that are not isolated, at least 1
+ * @cpus: CPUs that may be used: one of @masks; changed under the device's lock, read under RCU
+ * @masks: @cpus, and the next ones; lock: the device's
+ * @n_cpus: number of @cpus that are online and take unbound work, at least 1; read without a lock
+ * @counted: jiffies when @n_cpus were counted; read without a lock
  * @policy: enum omerta_policy; changed under the device's lock, read without
  * @threshold: bytes that are worth a share of their own under OMERTA_POLICY_AUTO; changed
  *	       under the device's lock, read without
@@ -117,8 +118,10 @@ struct omerta_trial {
  */
 struct omerta_pool {
 	struct omerta_worker __percpu *workers;
-	cpumask_var_t cpus;
+	const struct cpumask __rcu *cpus;
+	cpumask_var_t masks[2];
 	unsigned int n_cpus;
+	unsigned long counted;
 	u8 policy;
 	u32 threshold;
 	bool alone;
@@ -143,10 +146,9 @@ void omerta_pool_drain(struct omerta_pool *pool);
 void omerta_pool_destroy(struct omerta_pool *pool);
 void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus);
 unsigned int omerta_pool_next_cpu(const struct omerta_pool *pool, unsigned int cpu);
-unsigned int omerta_pool_shares(const struct omerta_pool *pool);
+unsigned int omerta_pool_shares(struct omerta_pool *pool);
 unsigned int omerta_pool_split(struct omerta_pool *pool, const struct omerta_jobs *jobs);
-bool omerta_pool_is_enough(const struct omerta_pool *pool,
-			   const struct omerta_jobs *jobs);
+bool omerta_pool_is_enough(struct omerta_pool *pool, const struct omerta_jobs *jobs);
 void omerta_pool_offer(struct omerta_pool *pool, const struct omerta_jobs *jobs,
 		       unsigned int n_shares);
 void omerta_pool_run(struct omerta_pool *pool, struct omerta_jobs *jobs);

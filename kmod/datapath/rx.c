@@ -273,8 +273,9 @@ static enum omerta_drop receive_record(struct omerta_tunnel *tun,
 
 /*
  * Make each datagram of an skb contiguous, and private: a sender that may still write to a
- * datagram could change it after its tag is checked. Returns the skb, or a copy with the skb
- * freed, or NULL with nothing done.
+ * datagram could change it after its tag is checked. Records are stored by their addresses, so
+ * they must be in low memory. Returns the skb, or a copy with the skb freed, or NULL with nothing
+ * done.
  */
 static struct sk_buff *make_contiguous(struct sk_buff *skb, u32 size)
 {
@@ -292,7 +293,8 @@ static struct sk_buff *make_contiguous(struct sk_buff *skb, u32 size)
 	skb_prepare_seq_read(skb, 0, skb->len, &st);
 	while (contiguous && (len = skb_seq_read(done, &data, &st))) {
 		done += len;
-		contiguous = done == skb->len || done % size == 0;
+		contiguous = (done == skb->len || done % size == 0) &&
+			     (!IS_ENABLED(CONFIG_HIGHMEM) || virt_addr_valid(data));
 	}
 	if (contiguous)
 		return skb;
@@ -328,8 +330,6 @@ static unsigned int receive_skb(struct omerta_tunnel *tun,
 	struct datagram d;
 	const u8 *data;
 
-	/* Pieces of memory are stored by their addresses. */
-	BUILD_BUG_ON(IS_ENABLED(CONFIG_HIGHMEM));
 	/* Tags do not cover the addresses, so the UDP checksum has to be right. */
 	if (unlikely(!omerta_udp_csum_ok(tun, skb))) {
 		omerta_drop(tun, skb, OMERTA_DROP_RX_CHECKSUM, datagrams);

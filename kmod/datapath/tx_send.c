@@ -4,7 +4,6 @@
  */
 #include "datapath/tx.h"
 
-#include <linux/sched/isolation.h>
 
 #include "compat/compat.h"
 #include "datapath/trace.h"
@@ -60,16 +59,18 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
  */
 void omerta_tx_send_later(struct omerta_peer *peer)
 {
-	int cpu;
+	int self = raw_smp_processor_id(), cpu;
 
 	if (!omerta_peer_get(peer))
 		return;
-	/* An isolated CPU may never run the work; use a housekeeping CPU. */
+	/* An isolated CPU may never run the work: use this one or the next that is not. */
 	rcu_read_lock();
-	cpu = raw_smp_processor_id();
-	if (!housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN))
-		cpu = housekeeping_any_cpu(HK_TYPE_DOMAIN);
+	for_each_cpu_wrap(cpu, cpu_online_mask, self)
+		if (cpu_takes_unbound_work(cpu))
+			break;
 	rcu_read_unlock();
+	if (cpu >= nr_cpu_ids)
+		cpu = self;
 	if (!queue_work_on(cpu, omerta_workers, &peer->tx_work))
 		omerta_peer_put(peer);
 }
@@ -119,7 +120,7 @@ static void send_sealed(struct omerta_peer *peer, bool worker)
 		 * marked its burst before, so look at the fifo after the bit is cleared.
 		 */
 		smp_mb__after_atomic();
-		if (list_empty_careful(&peer->tx_fifo))
+		if (list_empty(&peer->tx_fifo))
 			return;
 		spin_lock_bh(&peer->tx_lock);
 		burst = list_first_entry_or_null(&peer->tx_fifo,

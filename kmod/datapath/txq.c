@@ -167,7 +167,8 @@ static bool hand_over(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 	WRITE_ONCE(tun->txq.help_cpu, helper);
 	wait = tun->txq.tx_cpu != helper;
 	tun->txq.help.own = 0;
-	WRITE_ONCE(tun->txq.wait_inflight, wait);
+	/* Pairs with the acquire in omerta_txq_write_space(), which wants this helper. */
+	smp_store_release(&tun->txq.wait_inflight, wait);
 	WRITE_ONCE(tun->txq.handed_over, true);
 	/* Pairs with the barriers in should_report() and omerta_txq_write_space(). */
 	smp_mb();
@@ -352,7 +353,8 @@ void omerta_txq_write_space(struct omerta_tunnel *tun)
 	smp_mb();
 	if (should_report(tun, &bytes, &waits))
 		napi_schedule(&tun->napi);
-	if (likely(!READ_ONCE(tun->txq.wait_inflight)) || inflight(tun))
+	/* Pairs with the release in hand_over(). */
+	if (likely(!smp_load_acquire(&tun->txq.wait_inflight)) || inflight(tun))
 		return;
 	/* The helper need not wait any longer. It may have started already. */
 	helper = READ_ONCE(tun->txq.help_cpu);

@@ -80,6 +80,7 @@ static void run_confirm(struct omerta_peer *peer)
 	struct omerta_key *key = rcu_dereference(peer->ring.active);
 	/* Pairs with the release in omerta_timers_confirm(). */
 	unsigned int left = key ? smp_load_acquire(&key->confirm_left) : 0;
+	unsigned long at;
 
 	if (!left)
 		return;
@@ -88,12 +89,14 @@ static void run_confirm(struct omerta_peer *peer)
 		WRITE_ONCE(key->confirm_left, 0);
 		return;
 	}
-	if (time_after_eq(jiffies, key->confirm_at)) {
+	at = READ_ONCE(key->confirm_at);
+	if (time_after_eq(jiffies, at)) {
+		at = jiffies + HZ;
 		WRITE_ONCE(key->confirm_left, left - 1);
-		key->confirm_at = jiffies + HZ;
+		WRITE_ONCE(key->confirm_at, at);
 		omerta_tx_keepalive(peer);
 	}
-	omerta_peer_due(peer, key->confirm_at);
+	omerta_peer_due(peer, at);
 }
 
 static void run_answer(struct omerta_peer *peer)
@@ -175,7 +178,7 @@ void omerta_timers_confirm(struct omerta_peer *peer)
 	rcu_read_lock();
 	key = rcu_dereference(peer->ring.active);
 	if (key) {
-		key->confirm_at = jiffies;
+		WRITE_ONCE(key->confirm_at, jiffies);
 		/* Pairs with the acquire in run_confirm(). */
 		smp_store_release(&key->confirm_left, CONFIRM_TRIES);
 	}

@@ -280,7 +280,7 @@ static int dump_ring(struct sk_buff *skb, struct netlink_callback *cb,
 int omerta_nl_key_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct {
-		unsigned long peer;
+		u64 peer; /* U32_MAX + 1 after the last id */
 		unsigned int skip;
 	} *ctx = (void *)cb->ctx;
 	struct omerta_peer *peer;
@@ -289,6 +289,8 @@ int omerta_nl_key_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	int err;
 
 	NL_ASSERT_CTX_FITS(typeof(*ctx));
+	if (ctx->peer > U32_MAX)
+		return 0;
 	err = omerta_nl_tunnel_get(genl_info_dump(cb), &ref);
 	if (err)
 		return err;
@@ -300,7 +302,7 @@ int omerta_nl_key_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 		err = dump_ring(skb, cb, &peer->ring, &ctx->skip);
 		if (err)
 			break;
-		ctx->peer = id + 1;
+		ctx->peer = id + 1ULL;
 		ctx->skip = 0;
 	}
 	omerta_nl_tunnel_put(&ref);

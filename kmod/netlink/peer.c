@@ -395,7 +395,7 @@ static int dump_peer(struct sk_buff *skb, struct netlink_callback *cb,
 int omerta_nl_peer_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct {
-		unsigned long next;
+		u64 next; /* U32_MAX + 1 if the last id was dumped */
 	} *ctx = (void *)cb->ctx;
 	struct omerta_peer *peer;
 	struct omerta_nl_ref ref;
@@ -403,6 +403,8 @@ int omerta_nl_peer_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	int err;
 
 	NL_ASSERT_CTX_FITS(typeof(*ctx));
+	if (ctx->next > U32_MAX)
+		return 0;
 	err = omerta_nl_tunnel_get(genl_info_dump(cb), &ref);
 	if (err)
 		return err;
@@ -411,7 +413,7 @@ int omerta_nl_peer_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 		err = dump_peer(skb, cb, peer);
 		if (err)
 			break;
-		ctx->next = id + 1;
+		ctx->next = id + 1ULL;
 	}
 	omerta_nl_tunnel_put(&ref);
 	return omerta_dumped(skb, err);

@@ -157,12 +157,19 @@ int omerta_nl_configure(struct sk_buff *skb, struct omerta_tunnel *tun, struct n
 
 static int put_cpus(struct sk_buff *msg, const struct cpumask *cpus)
 {
-	char list[OMERTA_CPULIST_LEN + 1];
+	struct nlattr *attr;
+	int len;
 
 	if (cpumask_equal(cpus, cpu_possible_mask))
 		return nla_put_string(msg, OMERTA_A_DEVICE_CPUS, "all");
-	snprintf(list, sizeof(list), "%*pbl", cpumask_pr_args(cpus));
-	return nla_put_string(msg, OMERTA_A_DEVICE_CPUS, list);
+	len = snprintf(NULL, 0, "%*pbl", cpumask_pr_args(cpus));
+	len = min(len, OMERTA_CPULIST_LEN);
+	attr = nla_reserve(msg, OMERTA_A_DEVICE_CPUS, len + 1);
+	if (!attr)
+		return -EMSGSIZE;
+	/* The mask has not changed meanwhile, as the lock is held. */
+	snprintf(nla_data(attr), len + 1, "%*pbl", cpumask_pr_args(cpus));
+	return 0;
 }
 
 /**
@@ -175,10 +182,15 @@ static int put_cpus(struct sk_buff *msg, const struct cpumask *cpus)
  */
 int omerta_nl_put_settings(struct sk_buff *msg, const struct omerta_tunnel *tun)
 {
+	const struct cpumask *cpus =
+		rcu_dereference_protected(tun->pool.cpus,
+					  lockdep_rtnl_is_held() ||
+					  lockdep_is_held(&tun->lock));
+
 	if (nla_put_u32(msg, OMERTA_A_DEVICE_CHUNK_SIZE, OMERTA_CHUNK_SIZE(tun->class)) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_POLICY, tun->pool.policy) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_PERCPU_THRESHOLD, tun->pool.threshold) ||
-	    put_cpus(msg, tun->pool.cpus) ||
+	    put_cpus(msg, cpus) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_BATCH, tun->batch) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_DF, tun->df) ||
 	    nla_put_string(msg, OMERTA_A_DEVICE_ENGINE, omerta_engine_name(tun->engine)) ||

@@ -122,7 +122,7 @@ static int check_config(const struct omerta_key_config *config,
 /* Boot time in ns at which a limit of some seconds is reached, 0 for none. */
 static u64 deadline(u64 now, u32 seconds)
 {
-	return seconds ? now + seconds * NSEC_PER_SEC : U64_MAX;
+	return seconds ? now + (u64)seconds * NSEC_PER_SEC : U64_MAX;
 }
 
 static struct omerta_key *new_key(struct omerta_keyring *ring,

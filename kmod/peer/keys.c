@@ -155,7 +155,7 @@ void omerta_key_die(struct omerta_key *key)
 	if (rcu_access_pointer(ring->active) == key)
 		RCU_INIT_POINTER(ring->active, NULL);
 	if (ring->latest == key)
-		ring->latest = NULL;
+		WRITE_ONCE(ring->latest, NULL);
 	WRITE_ONCE(key->state, OMERTA_KEY_STATE_DEAD);
 	trace_omerta_key_state(key);
 	rhashtable_remove_fast(ring->table, &key->node, omerta_key_params);

@@ -315,10 +315,10 @@ static void self_test(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, omerta_selftest(&bad), -EBADMSG, "%s",
 				    isa->name);
 	}
-	/* Every CPU that we run on has one. */
 	omerta_engine_exit();
 	KUNIT_EXPECT_EQ(test, omerta_engine_init(), 0);
-	KUNIT_EXPECT_NOT_NULL(test, default_engine);
+	/* Every CPU has one, of an architecture that has any. */
+	KUNIT_EXPECT_EQ(test, !default_engine, !ARRAY_SIZE(engines));
 }
 
 /* Catches: an engine that failed its self-test and is used all the same. */
@@ -327,6 +327,8 @@ static void engine_that_failed(struct kunit *test)
 	const struct omerta_engine *best = default_engine, *other;
 	enum verdict *v = &verdicts[best - engines];
 
+	if (!ARRAY_SIZE(engines))
+		kunit_skip(test, "no engine for this architecture");
 	KUNIT_ASSERT_NOT_NULL(test, best);
 	*v = BAD;
 	omerta_engine_exit();

@@ -142,7 +142,7 @@ static struct omerta_key *active(void)
 
 static void grow_older(struct omerta_key *key, u32 seconds)
 {
-	u64 ns = seconds * NSEC_PER_SEC;
+	u64 ns = (u64)seconds * NSEC_PER_SEC;
 
 	key->installed -= ns;
 	if (key->ask_at != U64_MAX)
@@ -470,20 +470,20 @@ static void time_limits(struct kunit *test)
 					      &limits), 0);
 	key = key_of(test, 1);
 	KUNIT_EXPECT_EQ(test, omerta_keyring_expire(&fix.ring),
-			key->installed + 120 * NSEC_PER_SEC);
+			key->installed + 120ULL * NSEC_PER_SEC);
 	grow_older(key, 100);
 	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
 	omerta_keyring_expire(&fix.ring);
 	KUNIT_EXPECT_EQ(test, fix.n_events, 0);
 	grow_older(key, 20);
 	KUNIT_EXPECT_EQ(test, omerta_keyring_expire(&fix.ring),
-			key->installed + 180 * NSEC_PER_SEC);
+			key->installed + 180ULL * NSEC_PER_SEC);
 	expect_event(test, 0, OMERTA_CMD_KEY_SOFT_NTF, 1,
 		     OMERTA_KEY_LIMIT_TIME);
 	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
 	grow_older(key, 60);
 	KUNIT_EXPECT_EQ(test, omerta_keyring_expire(&fix.ring),
-			key->installed + 240 * NSEC_PER_SEC);
+			key->installed + 240ULL * NSEC_PER_SEC);
 	expect_event(test, 1, OMERTA_CMD_KEY_HARD_NTF, 1,
 		     OMERTA_KEY_LIMIT_TIME);
 	KUNIT_EXPECT_FALSE(test, seal(100, &counter));

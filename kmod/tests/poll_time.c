@@ -42,7 +42,7 @@ static u64 now(void)
 	asm volatile("syscall" : "=a" (ret)
 		     : "0" (__NR_clock_gettime), "D" (CLOCK_THREAD_CPUTIME_ID), "S" (&time)
 		     : "rcx", "r11", "memory");
-	return time.sec * NSEC_PER_SEC + time.nsec;
+	return (u64)time.sec * NSEC_PER_SEC + time.nsec;
 #else
 	return ktime_get_ns();
 #endif

@@ -8,23 +8,16 @@ STOP=TERM
 # The kernel's console goes to a file of its own, so that it does not mix with the
 # command's output.
 set_guest() {
-	local machine cpu thread tty accel
+	local accel
 
-	# Under emulation a simple CPU model is by far the fastest. While a kernel for
-	# x86 changes its code it has a breakpoint there, which QEMU's CPUs may meet
-	# when it has long gone, unless they run in turns.
-	case $ARCH in
-	amd64) machine=q35 cpu=qemu64 thread=single QEMU=qemu-system-x86_64 tty=ttyS0 ;;
-	arm64) machine=virt cpu=cortex-a72 thread=multi QEMU=qemu-system-aarch64 tty=ttyAMA0 ;;
-	*) die "no machine known for $ARCH" ;;
-	esac
-	accel=(-accel "tcg,thread=$thread" -cpu "$cpu")
+	arch_facts "$ARCH"
+	accel=(-accel "tcg,thread=$THREAD" -cpu "$CPU")
 	if [[ -n $COUNT ]]; then
 		CPUS=1 KARGS+=' nokaslr norandmaps'
 		# To QEMU each byte of "rep movsb" is an instruction. Without these two
 		# flags the kernel copies words.
-		[[ $ARCH != amd64 ]] || cpu=max,-erms,-fsrm
-		accel=(-accel tcg -icount 'shift=0,sleep=off' -cpu "$cpu" -seed "${SEED:-1}"
+		[[ $ARCH != amd64 ]] || CPU=max,-erms,-fsrm
+		accel=(-accel tcg -icount 'shift=0,sleep=off' -cpu "$CPU" -seed "${SEED:-1}"
 			-rtc 'base=2026-01-01T00:00:00,clock=vm')
 		[[ -z ${TRACE:-} ]] ||
 			accel+=(-monitor "unix:$TRACE/monitor,server=on,wait=off")
@@ -32,18 +25,20 @@ set_guest() {
 		accel=(-accel kvm -cpu host)
 	fi
 	guest_command=(
-		"$QEMU" -M "$machine" "${accel[@]}" -smp "$CPUS" -m "$MEM"
+		"$QEMU" -M "$MACHINE" "${accel[@]}" -smp "$CPUS" -m "$MEM"
 		-display none -nodefaults -no-reboot -serial "file:$OUTDIR/kernel.log"
 		-kernel "$CACHE/kernels/$KVER-$ARCH/vmlinuz" -initrd "$work/initrd"
-		-append "console=$tty panic=-1 rdinit=/init quiet $KARGS"
+		-append "console=$CONSOLE panic=-1 rdinit=/init quiet $KARGS"
 	)
+	[[ -z ${LINK:-} ]] || guest_command+=(-netdev "stream,id=link,$LINK"
+		-device "virtio-net-$BUS,netdev=link")
 	if [[ -n $SUSPENDS ]]; then
 		guest_command+=(-serial "file:$work/output" -serial "file:$work/status"
 			-serial "file:$work/files")
 		return
 	fi
 	guest_command+=(
-		-device virtio-serial-pci
+		-device "virtio-serial-$BUS"
 		-chardev "file,id=status,path=$work/status"
 		-device 'virtserialport,chardev=status,name=status'
 		-chardev "file,id=files,path=$work/files"
@@ -63,10 +58,10 @@ kvm_works() {
 	local verdict
 
 	verdict=$CACHE/kvm-$(</proc/sys/kernel/random/boot_id)
-	[[ $ARCH == "$(dpkg --print-architecture)" && -w /dev/kvm ]] || return 1
+	native "$ARCH" && [[ -w /dev/kvm ]] || return 1
 	grep -qE '^flags.*\b(vmx|svm)\b' /proc/cpuinfo || return 1
 	if [[ ! -e $verdict ]]; then
-		timeout 20 "$QEMU" -M "$machine" -accel kvm -cpu host -m 256M -display none \
+		timeout 20 "$QEMU" -M "$MACHINE" -accel kvm -cpu host -m 256M -display none \
 			-nodefaults -no-reboot -kernel "$CACHE/kernels/$KVER-$ARCH/vmlinuz" \
 			-append 'panic=-1 quiet' </dev/null >/dev/null 2>&1 &&
 			echo yes >"$verdict" || echo no >"$verdict"

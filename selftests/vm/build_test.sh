@@ -17,7 +17,7 @@ modules() {
 main() {
 	local rc=0
 
-	[[ $2 != arm64 ]] || "$VM_DIR/deps.sh" arm64
+	native "$2" || "$VM_DIR/deps.sh" "$2"
 	"$VM_DIR/kernel.sh" "$1" "$2"
 	"$VM_DIR/rootfs.sh" "$2" >/dev/null
 	# image.sh includes it if it can be built; a stage of its own tests that.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# builder.sh gcc|clang|tool|peers|herd COMMAND...: runs a command in a root of a newer Debian.
-# gcc and clang are for kernels that need a newer compiler, or whose headers contain programs that
-# the host cannot run; tool has the libraries of omertactl, peers others' ciphers, herd herd7. The
+# builder.sh gcc|riscv64|clang|tool|peers|herd|cbmc COMMAND...: runs a command in a root of a newer Debian.
+# gcc, riscv64 and clang are for kernels that need a newer compiler, or whose headers contain programs that
+# the host cannot run; tool has the libraries of omertactl, peers others' ciphers, herd herd7, cbmc a model checker. The
 # checkout and the cache have the same paths there.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
@@ -19,6 +19,7 @@ main() {
 
 	case $1 in
 	gcc) PACKAGES+=(gcc-14-for-host gcc-14-for-host:arm64) ;;
+	riscv64) PACKAGES+=(gcc-14-riscv64-linux-gnu gcc-riscv64-linux-gnu perl) ;;
 	clang) PACKAGES+=(bc bison clang-19 flex libc6-dev libelf-dev lld-19 llvm-19 m4 perl
 		python3-minimal) ;;
 	tool) PACKAGES+=(gcc-14-for-host libasan8 libc6-dev libnl-3-dev libnl-genl-3-dev
@@ -27,6 +28,7 @@ main() {
 	# Some mirrors have an expired state of a testing suite; it is signed nevertheless.
 	herd) SUITE=forky PACKAGES+=(herdtools7)
 		APT_OPTIONS=('Acquire::Check-Valid-Until "false"') ;;
+	cbmc) PACKAGES+=(cbmc gcc-14-for-host gcc-for-host libc6-dev) ;;
 	*) die "no root with $1 is known" ;;
 	esac
 	root=$CACHE/builder/$1-$(words_hash "$SUITE" "${PACKAGES[@]}")
@@ -73,9 +75,10 @@ enter() {
 			mkdir -p "$root$dir"
 			mount --bind "$dir" "$root$dir"
 		done
+		export PERL_BADLANG=0
 		exec chroot --userspec="$owner" "$root" "${@:5}"
 	' builder "$root" "$owner" "$TOP_DIR" "$CACHE" "$@"
 }
 
-(($# > 1)) || die "usage: builder.sh gcc|clang|tool|peers|herd COMMAND..."
+(($# > 1)) || die "usage: builder.sh gcc|riscv64|clang|tool|peers|herd|cbmc COMMAND..."
 main "$@"

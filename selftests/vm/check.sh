@@ -6,7 +6,7 @@
 #		of run_all.sh's sets
 #   JOBS	emulated machines that run in parallel. With more than one all are slower, as tests
 #		that watch the time see.
-#   GUEST_ONLY, STYLE, CLANG, UPSTREAM, FRESH	stages to have or not
+#   GUEST_ONLY, STYLE, CLANG, UPSTREAM, PAIR, FRESH	stages to have or not
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -38,7 +38,7 @@ main() {
 	[[ -n ${GUEST_ONLY:-} ]] || stages 1 hostile
 	# Here no time is judged.
 	stages 3 ${STYLE:+style ciphers dissector ynl} ${CLANG:+clang}
-	stages 1 ${UPSTREAM:+suites} ${FRESH:+fresh}
+	stages 1 ${UPSTREAM:+suites} ${PAIR:+pair} ${FRESH:+fresh}
 	mapfile -t list <"$OUT/stages"
 	"$VM_DIR/ktap_tally.py" "${list[@]}"
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# deps.sh [build|arm64|style|ciphers|dashboard|dissector|docs|kselftest|peers|perf|report|suites]:
+# deps.sh [ARCH|build|style|ciphers|dashboard|dissector|docs|kselftest|peers|perf|report|suites]:
 # installs packages for building and booting, or the additional ones for the build of a kernel,
-# another architecture, or the target of that name.
+# an architecture, or the target of that name.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -17,7 +17,6 @@ PACKAGES=(
 )
 case ${1:-} in
 build) PACKAGES=(bison flex patch perl) ;;
-arm64) PACKAGES=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm) ;;
 style) PACKAGES=(coccinelle codespell perl python3-jsonschema python3-yaml shellcheck sparse) ;;
 ciphers) PACKAGES=(clang libclang-rt-dev valgrind) ;;
 perf) PACKAGES=(jq libdevel-nytprof-perl linux-perf) ;;
@@ -31,6 +30,11 @@ peers)
 	[[ $(dpkg --print-architecture) != amd64 ]] || PACKAGES+=(libipsec-mb-dev)
 	;;
 report) PACKAGES=(python3-matplotlib) ;;
+'') ;;
+*)
+	arch_facts "$1"
+	IFS=, read -ra PACKAGES <<<"$ARCH_PACKAGES"
+	;;
 esac
 
 missing_packages() {

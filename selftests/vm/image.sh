@@ -14,6 +14,7 @@ main() {
 	local out=$3 dir root
 
 	KVER=$1 ARCH=$2
+	arch_facts "$ARCH"
 	"$VM_DIR/kernel.sh" "$KVER" "$ARCH"
 	dir=$CACHE/kernels/$KVER-$ARCH
 	root=$("$VM_DIR/rootfs.sh" "$ARCH")
@@ -46,15 +47,6 @@ stage_modules() {
 	rm "$mods/kernel"
 }
 
-# Debian's name of the architecture in paths
-triplet() {
-	if [[ $ARCH == amd64 ]]; then
-		echo x86_64-linux-gnu
-	else
-		echo aarch64-linux-gnu
-	fi
-}
-
 stage_tools() {
 	local tool kem
 
@@ -64,7 +56,13 @@ stage_tools() {
 	# A tree from before the agent was a program of its own has none.
 	[[ ! -e ${tool%/*}/omerta-agent ]] || cp "${tool%/*}/omerta-agent" "$stage/usr/libexec/omerta"
 	[[ ! -e ${tool%/*}/link_omerta.so ]] ||
-		install -D -m 644 -t "$stage/usr/lib/$(triplet)/ip" "${tool%/*}/link_omerta.so"
+		install -D -m 644 -t "$stage/usr/lib/$TRIPLET/ip" "${tool%/*}/link_omerta.so"
+	# Other architectures' unit tests run there, those of this machine's on the host.
+	if ! native "$ARCH" && [[ -e ${tool%/*}/build/test_cmd ]]; then
+		mkdir -p "$stage/root/unit/build" "$stage/root/unit/tests"
+		cp "${tool%/*}"/build/test_{cmd,wire} "$stage/root/unit/build"
+		cp "$TOP_DIR/tools/omertactl/tests/run.sh" "$stage/root/unit/tests"
+	fi
 	# For the test of its handshakes alone, so that others test what users build here
 	if [[ $ARCH == amd64 && -e $CACHE/builder/tool/stamp ]] && kem=$("$VM_DIR/tool_kem.sh"); then
 		cp "$kem" "$stage/root/omertactl-kem"

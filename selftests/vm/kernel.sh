@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
-# kernel.sh KVER ARCH: fetches a stock Debian cloud kernel and its headers into
+# kernel.sh KVER ARCH: fetches a stock Debian kernel and its headers into
 # the cache: vmlinuz, config, modules/, modules.cpio.gz, build/ (for KDIR) and,
 # last, stamp with the kernel's release.
 # Nothing on the host changes: apt runs on a private state. If there is a KVER.config, the kernel
@@ -21,7 +21,7 @@ main() {
 	take_lock "$CACHE/kernels/$kver-$arch.lock"
 	[[ ! -e $dir/stamp ]] || return 0
 
-	find_row "$kver"
+	kernel_row "$kver" "$arch" || die "kernels.tsv has no Linux $kver for $arch and this host"
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	say "fetching Linux $kver for $arch"
@@ -33,24 +33,13 @@ main() {
 	say "Linux $RELEASE is ready after $SECONDS s"
 }
 
-# Sets SUITES, IMAGE and HEADERS from kernels.tsv.
-find_row() {
-	local kver host
-
-	while read -r kver host SUITES IMAGE HEADERS _; do
-		[[ $kver == "$1" ]] || continue
-		[[ $host != "$(host_codename)" && $host != '*' ]] || return 0
-	done <"$VM_DIR/kernels.tsv"
-	die "kernels.tsv has no Linux $1 for this host"
-}
-
 fetch() {
 	local dir=$1 arch=$2 deb packages
 
 	configure_apt "$dir/apt" "$arch" "$SUITES"
 	quietly private_apt get update
 	mapfile -t packages < <(resolve "$arch")
-	((${#packages[@]} >= 4)) || die "cannot resolve $IMAGE-$arch: got ${packages[*]}"
+	((${#packages[@]} >= 4)) || die "cannot resolve $IMAGE: got ${packages[*]}"
 	(cd "$dir/apt" && quietly private_apt get download "${packages[@]}")
 	for deb in "$dir"/apt/linux-{image,base,binary,modules}-*.deb; do
 		[[ -e $deb ]] || continue
@@ -66,11 +55,11 @@ fetch() {
 resolve() {
 	local arch=$1 image headers
 
-	image=$(depends "$IMAGE-$arch:$arch" 'linux-image-[0-9]')
+	image=$(depends "$IMAGE:$arch" 'linux-image-[0-9]')
 	echo "$image"
 	all_depends "$image" '<?linux-(base|binary|modules)-[0-9]' |
 		sed 's/^<linux-binary-\(.*\)>/linux-binary-unsigned-\1/'
-	headers=$(depends "$HEADERS-$arch:$arch" 'linux-headers-[0-9]')
+	headers=$(depends "$HEADERS:$arch" 'linux-headers-[0-9]')
 	echo "$headers"
 	for_host "$(depends "$headers" '<?linux-headers-[0-9].*-common')"
 	for_host "$(depends "$headers" 'linux-kbuild-[0-9]')"
@@ -91,10 +80,10 @@ install_image() {
 
 	from=$(find "$dir/image" -type d -path '*/lib/modules/[0-9]*' -prune)
 	RELEASE=${from##*/}
-	for sub in vmlinuz config; do
-		cp "$from/$sub" "$dir/$sub" 2>/dev/null ||
-			cp "$dir/image/boot/$sub-$RELEASE" "$dir/$sub"
-	done
+	cp "$from/config" "$dir" 2>/dev/null || cp "$dir/image/boot/config-$RELEASE" "$dir/config"
+	# Some architectures have no compressed kernel.
+	cp "$from/vmlinuz" "$dir" 2>/dev/null ||
+		cp "$dir"/image/boot/vmlinu[xz]-"$RELEASE" "$dir/vmlinuz"
 	to=$dir/modules/usr/lib/modules/$RELEASE
 	mkdir -p "$to"
 	cp "$from"/modules.{order,builtin*} "$to"

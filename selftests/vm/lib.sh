@@ -49,10 +49,43 @@ as_root() {
 	fi
 }
 
+# native ARCH: it is this machine's.
+native() {
+	[[ $1 == "$(dpkg --print-architecture)" ]]
+}
+
+# arch_facts ARCH: sets the variables below from arches.tsv.
+# shellcheck disable=SC2034 # used by the scripts that source this file
+arch_facts() {
+	local arch
+
+	while read -r arch ARCH_SUITE KERNEL_ARCH TRIPLET CROSS ARCH_PACKAGES QEMU MACHINE CPU THREAD CONSOLE \
+		BUS; do
+		[[ $arch == "$1" ]] || continue
+		[[ $ARCH_SUITE != - ]] || ARCH_SUITE=$(host_codename)
+		return 0
+	done <"$VM_DIR/arches.tsv"
+	die "arches.tsv has no $1"
+}
+
+# kernel_row KVER ARCH: sets the variables below from kernels.tsv.
+# shellcheck disable=SC2034 # used by the scripts that source this file
+kernel_row() {
+	local kver host arch
+
+	while read -r kver host arch SUITES IMAGE HEADERS BUILDER; do
+		[[ $kver == "$1" && ,$arch, == *",$2,"* ]] || continue
+		[[ $host == "$(host_codename)" || $host == '*' ]] || continue
+		IMAGE=${IMAGE/@/$2} HEADERS=${HEADERS/@/$2}
+		return 0
+	done <"$VM_DIR/kernels.tsv"
+	return 1
+}
+
 # prepare_guest KVER ARCH: all that run.sh does not build itself
 prepare_guest() {
 	"$VM_DIR/deps.sh"
-	[[ $2 != arm64 ]] || "$VM_DIR/deps.sh" arm64
+	native "$2" || "$VM_DIR/deps.sh" "$2"
 	"$VM_DIR/kernel.sh" "$1" "$2"
 	quietly "$VM_DIR/modules.sh" "$1" "$2"
 }

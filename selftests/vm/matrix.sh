@@ -5,15 +5,18 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-ARCHES=(amd64 arm64)
-
 main() {
-	local kernel arch log rc=0
+	local kernel arch log cells='' rc=0
 
 	mapfile -t kernels < <(awk '!/^#/ && !seen[$1]++ { print $1 }' "$VM_DIR/kernels.tsv")
-	CELLS=$(for kernel in "${kernels[@]}"; do printf "$kernel-%s " "${ARCHES[@]}"; done)
+	mapfile -t arches < <(awk '!/^#/ { print $1 }' "$VM_DIR/arches.tsv")
+	for kernel in "${kernels[@]}"; do
+		for arch in "${arches[@]}"; do
+			! kernel_row "$kernel" "$arch" || cells+="$kernel-$arch "
+		done
+	done
 	log=$(mktemp)
-	CLANG=yes UPSTREAM=yes CELLS=$CELLS "$VM_DIR/check.sh" | tee "$log" || rc=$?
+	CLANG=yes UPSTREAM=yes PAIR=yes CELLS=$cells "$VM_DIR/check.sh" | tee "$log" || rc=$?
 	echo
 	table "$log"
 	tail -n 1 "$log"
@@ -24,13 +27,18 @@ main() {
 table() {
 	local kernel arch release
 
-	echo "| Debian's Linux | x86-64 | arm64 |"
-	echo '|---|---|---|'
+	printf "| Debian's Linux |%s\n" "$(printf ' %s |' "${arches[@]}")"
+	printf '|---|%s\n' "$(printf -- '---|%.0s' "${arches[@]}")"
 	for kernel in "${kernels[@]}"; do
 		release=$(<"$CACHE/kernels/$kernel-amd64/stamp")
-		printf '| %s |' "${release%-cloud-amd64}"
-		for arch in "${ARCHES[@]}"; do
-			result "$1" "$kernel-$arch"
+		release=${release%-amd64}
+		printf '| %s |' "${release%-cloud}"
+		for arch in "${arches[@]}"; do
+			if kernel_row "$kernel" "$arch"; then
+				result "$1" "$kernel-$arch"
+			else
+				printf ' |'
+			fi
 		done
 		echo
 	done

@@ -8,29 +8,20 @@ set -euo pipefail
 
 main() {
 	local kver=$1 arch=$2 copy=$TOP_DIR/build/$1-$2 dir=$CACHE/kernels/$1-$2 cmd
-	local suite machine=''
+	local machine=''
 
 	mkdir -p "$copy"
 	copy_sources VERSION Kbuild Kconfig kmod include "$copy"
-	[[ $arch != arm64 ]] || machine='ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-'
+	arch_facts "$arch"
+	native "$arch" || machine="ARCH=$KERNEL_ARCH CROSS_COMPILE=$CROSS-"
 	[[ ! -e $dir/make ]] || machine=$(<"$dir/make")
 	# shellcheck disable=SC2206 # words
 	cmd=(make -C "$dir/build" "M=$copy" "W=1" $machine "${@:3}")
-	suite=$(builder "$kver")
-	[[ $suite == - ]] || cmd=("$VM_DIR/builder.sh" "$suite" "${cmd[@]}")
+	# A kernel built here has no row, and wants nothing special.
+	! kernel_row "$kver" "$arch" || [[ $BUILDER == - ]] ||
+		cmd=("$VM_DIR/builder.sh" "$BUILDER" "${cmd[@]}")
 	# ARCH is kbuild's word too, with other values.
 	env -u MAKEFLAGS -u MAKEOVERRIDES -u ARCH "${cmd[@]}" modules
-}
-
-# The column of kernels.tsv; a kernel built here wants nothing special.
-builder() {
-	local kver host rest
-
-	while read -r kver host _ _ _ rest; do
-		[[ $kver == "$1" ]] || continue
-		[[ $host != "$(host_codename)" && $host != '*' ]] || { echo "$rest"; return; }
-	done <"$VM_DIR/kernels.tsv"
-	echo -
 }
 
 (($# >= 2)) || die "usage: modules.sh KVER ARCH [MAKE-ARGUMENT...]"

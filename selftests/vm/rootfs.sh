@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # rootfs.sh ARCH: makes the guest's root as a compressed cpio in the cache and
-# prints its path. It is of the host's release, since it has to run the
-# host-built omertactl. MORE_PACKAGES has others.
+# prints its path. It is of the host's release if that has the architecture, since it has to run
+# omertactl as it is built there. MORE_PACKAGES has others.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -49,8 +49,11 @@ build() {
 	done
 	read -ra more <<<"${MORE_PACKAGES:-}"
 	PACKAGES+=("${more[@]}")
-	suites=("$(host_codename)")
-	! mirror_for "${suites[0]}-security" >/dev/null || suites+=("${suites[0]}-security")
+	arch_facts "$arch"
+	suites=("$ARCH_SUITE")
+	# On some mirrors the lists of updates for rare architectures are not those that are signed.
+	[[ $arch != a*64 ]] || ! mirror_for "${suites[0]}-security" >/dev/null ||
+		suites+=("${suites[0]}-security")
 	sources=$(source_lines "${suites[@]}")
 	: >"$out.new"
 	# Customize hooks do not run in this variant; extract hooks do, after all
@@ -61,7 +64,7 @@ build() {
 			--architectures="$arch" --include="${PACKAGES[*]}" "${opts[@]}" \
 			--setup-hook="'$VM_DIR/rootfs_hook.sh' setup \"\$1\"" \
 			--extract-hook="'$VM_DIR/rootfs_hook.sh' pack \"\$1\" '$out.new'" \
-			"$(host_codename)" - "$sources"
+			"$ARCH_SUITE" - "$sources"
 	)
 	[[ -s $out.new ]] || die "mmdebstrap left no image"
 	mv "$out.new" "$out"

@@ -21,6 +21,7 @@ usage() {
 		same from run to run. SEED in the environment is of what such a machine takes
 		for random, 1 by default: another seed is another run.
 		TRACE in the environment is a directory for its monitor.
+		LINK in the environment are options of QEMU's "-netdev stream", to another machine.
 		EXTRA in the environment is a directory to be had there as /root/.vm/extra.
 		What it writes to /root/out appears in OUTDIR, with dmesg and kernel.log.
 		status: COMMAND's; 123 trouble in the kernel's log, 124 timeout (seconds),

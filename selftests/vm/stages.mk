@@ -21,14 +21,15 @@ run = $(VM)/run.sh -k $(kernel) -a $(arch) -o $(OUT)/$@
 
 host := tally sources decode compare trace ordering leaves lists omertactl ml-kem
 judges := style ciphers clang dissector ynl
-.PHONY: host builds processes machines $(host) $(judges) hostile suites fresh
+.PHONY: host builds processes machines $(host) $(judges) hostile suites pair fresh
 
 host: $(host)
 builds: $(addprefix build-,$(machines))
 processes: $(filter guest-uml-%,$(guests))
 # Those that have a machine of their own come last.
 machines: $(filter-out guest-uml-%,$(guests)) $(addprefix clone-,$(emulated)) \
-	$(addprefix suspend-,$(emulated)) $(addprefix isolated-,$(filter debug-%,$(emulated)))
+	$(addprefix suspend-,$(emulated)) $(addprefix isolated-,$(filter debug-%,$(emulated))) \
+	$(addprefix nohz-,$(filter-out debug-%,$(filter %-amd64,$(emulated))))
 
 tally: ; $(stage) $(VM)/ktap_tally_test.py
 sources: ; $(stage) $(VM)/sources_test.sh
@@ -59,12 +60,16 @@ isolated-%:
 	$(stage) $(run) -m 2G -t 1200 -A isolcpus=domain,1 \
 		-- ./netns.sh test_policy_percpu test_policy_auto
 
+nohz-%:
+	$(stage) $(run) -t 300 -A nohz_full=1 -- ./trace.sh test_isolated_cpu
+
 hostile: ; $(stage) env FORM=$(if $(filter-out %:core,$(CELLS)),short,core) $(VM)/hostile.sh
 style: ; $(stage) $(TOP)/selftests/style.sh
 ciphers: ; $(stage) $(TOP)/selftests/ciphers.sh
 clang: ; $(stage) $(VM)/clang.sh
 dissector: ; $(stage) $(TOP)/selftests/dissector.sh
 ynl: ; $(stage) $(TOP)/selftests/ynl.sh
+pair: ; $(stage) $(VM)/pair.sh
 suites: ; $(stage) env OUT=$(OUT)/suites $(VM)/suites.sh
 # A minimal root of the suite that this machine is not
 fresh: ; $(stage) env SUITES=other USERS=newcomer CELLS="$(FRESH)" $(TOP)/selftests/fresh.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 # tool.sh ARCH: builds omertactl for the guest and prints where it is: with the
-# host's libraries, or with those of another architecture, fetched for it.
+# host's libraries, or with those of another architecture, fetched for it; then its unit tests, too.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 . "$VM_DIR/apt.sh"
@@ -14,13 +14,13 @@ LIBS=(
 main() {
 	local arch=$1 dir=$TOP_DIR/tools/omertactl
 
-	if [[ $arch == "$(dpkg --print-architecture)" ]]; then
+	if native "$arch"; then
 		quietly make -C "$dir"
 		echo "$dir/omertactl"
 		return
 	fi
-	[[ $arch == arm64 ]] || die "no compiler known for $arch"
-	root=$CACHE/libs/$arch-$(words_hash "$(host_codename)" "${LIBS[@]}")
+	arch_facts "$arch"
+	root=$CACHE/libs/$arch-$(words_hash "$ARCH_SUITE" "${LIBS[@]}")
 	if [[ ! -e $root/stamp ]]; then
 		take_lock "$root.lock"
 		[[ -e $root/stamp ]] || fetch "$root" "$arch"
@@ -34,7 +34,7 @@ fetch() {
 	say "fetching libraries for $arch"
 	rm -rf "$root"
 	mkdir -p "$root"
-	configure_apt "$root/apt" "$arch" "$(host_codename)"
+	configure_apt "$root/apt" "$arch" "$ARCH_SUITE"
 	quietly private_apt get update
 	(cd "$root/apt" && quietly private_apt get download "${LIBS[@]/%/:$arch}")
 	for deb in "$root"/apt/*.deb; do
@@ -44,15 +44,17 @@ fetch() {
 	touch "$root/stamp"
 }
 
-# In a copy of the sources, so that objects do not mix.
+# In a copy of the sources, so that objects do not mix. The libraries may be of a newer release than the
+# compiler's libc.
 cross() {
-	local root=$1 copy=$2 lib=$1/usr/lib/aarch64-linux-gnu
+	local root=$1 copy=$2 lib=$1/usr/lib/$TRIPLET
 
 	mkdir -p "$copy"
 	copy_sources VERSION tools/omertactl include "$copy"
 	PKG_CONFIG_LIBDIR=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root quietly make \
-		-C "$copy/tools/omertactl" CC=aarch64-linux-gnu-gcc \
-		LDFLAGS="-L$lib -L$root/lib/aarch64-linux-gnu -Wl,-rpath-link,$lib -Wl,-rpath-link,$root/lib/aarch64-linux-gnu"
+		-C "$copy/tools/omertactl" CC="$CROSS-gcc" \
+		all build/test_cmd build/test_wire \
+		LDFLAGS="-Wl,--allow-shlib-undefined -L$lib -L$root/lib/$TRIPLET -Wl,-rpath-link,$lib -Wl,-rpath-link,$root/lib/$TRIPLET"
 	echo "$copy/tools/omertactl/omertactl"
 }
 

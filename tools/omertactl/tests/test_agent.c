@@ -693,6 +693,7 @@ static void forged_responses(void)
 	uint8_t msg[OM_HS_RESPONSE_LEN] = { 'O', 'M', 'R', OM_HS_RESPONSE };
 	struct world_end *a = &world.end[A];
 	struct om_agent_peer *peer;
+	uint32_t id;
 
 	world_set_up();
 	world_run(10);
@@ -702,7 +703,8 @@ static void forged_responses(void)
 	peer = world_peer(A);
 	for (int i = 0; i < 60; i++) {
 		world_run(1);
-		memcpy(msg + 4, &peer->sent_id, 4);
+		id = htole32(peer->sent_id);
+		memcpy(msg + 4, &id, sizeof(id));
 		put_mac1(&a->agent.host, msg, sizeof(msg));
 		world_receive(&a->agent, world.now, &world.place[B], msg, sizeof(msg));
 	}
@@ -1088,6 +1090,7 @@ static void wrong_times(void)
 
 	/* A knows a later time. B's first initiation gets its answer after its second. */
 	world_set_up();
+	peer = world_peer(B);
 	world.quiet = true;
 	world.latest = 0;
 	put_time(world_peer(A)->latest, 100000);

@@ -241,8 +241,8 @@ static void others(void)
 	expect("extack: a warning is no error", &m, &om_device_object, NULL);
 	start_reply(&m, -EINVAL, true);
 	nest = attr(&m, NLMSGERR_ATTR_POLICY | NLA_F_NESTED, NULL, 0);
-	attr(&m, NL_POLICY_TYPE_ATTR_MIN_LENGTH, &v, 4);
-	attr(&m, NL_POLICY_TYPE_ATTR_MAX_LENGTH, &v, 4);
+	put_u32(&m, NL_POLICY_TYPE_ATTR_MIN_LENGTH, v);
+	put_u32(&m, NL_POLICY_TYPE_ATTR_MAX_LENGTH, v);
 	end_nest(&m, nest);
 	expect("extack: a length", &m, &om_device_object,
 	       "Invalid argument (exactly 32 bytes)");

@@ -18,6 +18,16 @@
 #define RX	"UlJSUlJSUlJSUlJSUlJSUlJSUlJSUlJSUlJSUlJSUlI="
 #define TX	"VFRUVFRUVFRUVFRUVFRUVFRUVFRUVFRUVFRUVFRUVFQ="
 
+/* Bytes in the machine's order: numbers below 256, and an attribute's header */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define U16(n)	(n), 0
+#define U32(n)	U16(n), U16(0)
+#else
+#define U16(n)	0, (n)
+#define U32(n)	U16(0), U16(n)
+#endif
+#define HEADER(len, type)	U16(len), U16(type)
+
 static void ack(void)
 {
 	wire_datagram();
@@ -32,6 +42,16 @@ static bool sent_is(uint16_t type, unsigned int n, const void *data, size_t len)
 	return p && got == len && !memcmp(p, data, len);
 }
 
+static bool sent_u16(uint16_t type, uint16_t value)
+{
+	return sent_is(type, 0, &value, sizeof(value));
+}
+
+static bool sent_u32(uint16_t type, uint32_t value)
+{
+	return sent_is(type, 0, &value, sizeof(value));
+}
+
 static bool header_is(uint8_t cmd, uint16_t flags)
 {
 	const struct nlmsghdr *h = (const void *)wire.sent;
@@ -44,19 +64,14 @@ static bool header_is(uint8_t cmd, uint16_t flags)
 
 static void device(void)
 {
-	static const uint8_t fwmark[] = { 0x6c, 0xca, 0, 0 };
-	static const uint8_t port[] = { 0xbc, 0xca };
-	static const uint8_t chunk[] = { 0, 4, 0, 0 };
-	static const uint8_t policy[] = { 2, 0, 0, 0 };
 	struct unit_run run;
 
 	wire_reset();
 	ack();
 	run = unit_main("link add omr1 listen-port 51900 fwmark 0xca6c chunk-size 1024 policy percpu cpus 0-3", NULL);
 	unit_ok(!run.rc && header_is(1, NLM_F_REQUEST | NLM_F_ACK) &&
-		sent_is(2, 0, "omr1", 5) && sent_is(3, 0, port, 2) &&
-		sent_is(4, 0, fwmark, 4) && sent_is(5, 0, chunk, 4) &&
-		sent_is(6, 0, policy, 4) && sent_is(8, 0, "0-3", 4) &&
+		sent_is(2, 0, "omr1", 5) && sent_u16(3, 51900) &&
+		sent_u32(4, 0xca6c) && sent_u32(5, 1024) && sent_u32(6, 2) && sent_is(8, 0, "0-3", 4) &&
 		wire.sent_len == 20 + 12 + 8 + 8 + 8 + 8 + 8,
 		"wire: device-new", "%zu bytes\n%s", wire.sent_len, run.err);
 	unit_run_free(&run);
@@ -66,25 +81,24 @@ static void peer(void)
 {
 	/* Two nests: 10.0.0.0/8, and 1::/16 to remove */
 	static const uint8_t v4[] = {
-		8, 0, 1, 0, 10, 0, 0, 0,
-		5, 0, 2, 0, 8, 0, 0, 0,
+		HEADER(8, 1), 10, 0, 0, 0,
+		HEADER(5, 2), 8, 0, 0, 0,
 	};
 	static const uint8_t v6[] = {
-		20, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-		5, 0, 2, 0, 16, 0, 0, 0,
-		8, 0, 3, 0, 1, 0, 0, 0,
+		HEADER(20, 1), 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		HEADER(5, 2), 16, 0, 0, 0,
+		HEADER(8, 3), U32(1),
 	};
 	static const uint8_t endpoint[16] = { 0xfe, 0x80, [15] = 1 };
-	static const uint8_t one[] = { 1, 0, 0, 0 }, id[] = { 7, 0, 0, 0 };
 	struct unit_run run;
 
 	wire_reset();
 	ack();
 	run = unit_main("peer set omr0 id 7 name al endpoint [fe80::1%lo]:258 keepalive 3 allowed-ips +10.0.0.0/8,-1::/16", NULL);
 	unit_ok(!run.rc && header_is(6, NLM_F_REQUEST | NLM_F_ACK) &&
-		sent_is(3, 0, id, 4) && sent_is(4, 0, "al", 3) &&
-		sent_is(6, 0, endpoint, 16) && sent_is(7, 0, "\2\1", 2) &&
-		sent_is(8, 0, one, 4) && sent_is(9, 0, "\3", 2) &&
+		sent_u32(3, 7) && sent_is(4, 0, "al", 3) &&
+		sent_is(6, 0, endpoint, 16) && sent_u16(7, 258) &&
+		sent_u32(8, 1) && sent_u16(9, 3) &&
 		sent_is(11 | NLA_F_NESTED, 0, v4, sizeof(v4)) &&
 		sent_is(11 | NLA_F_NESTED, 1, v6, sizeof(v6)),
 		"wire: peer-set", "%zu bytes\n%s", wire.sent_len, run.err);
@@ -102,17 +116,14 @@ static struct unit_run add_key(int error)
 
 static void key(void)
 {
-	static const uint8_t bytes[] = { 5, 0, 0, 0, 0, 0, 0, 0 };
-	static const uint8_t local[] = { 0x11, 0, 0, 0 };
-	static const uint8_t remote[] = { 0x22, 0, 0, 0 };
-	static const uint8_t now[] = { 1, 0, 0, 0 };
+	static const uint64_t bytes = 5;
 	struct unit_run run = add_key(0);
 
 	unit_ok(!run.rc && header_is(10, NLM_F_REQUEST | NLM_F_ACK) &&
-		sent_is(4, 0, local, 4) && sent_is(5, 0, remote, 4) &&
+		sent_u32(4, 0x11) && sent_u32(5, 0x22) &&
 		sent_is(6, 0, "RRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRR", 32) &&
 		sent_is(7, 0, "TTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTT", 32) &&
-		sent_is(8, 0, now, 4) && sent_is(15, 0, bytes, 8),
+		sent_u32(8, 1) && sent_is(15, 0, &bytes, 8),
 		"wire: key-new; uint attributes have 8 bytes", "%s", run.err);
 	unit_ok(wire.freed == 1 && !wire.dirty && !run.out_len && !*run.err,
 		"wire: the message with the secrets is wiped",
@@ -374,7 +385,7 @@ static void prefixes(void)
 	wire_done();
 	run = unit_main("peer show omr0", NULL);
 	unit_ok(!run.rc && !strcmp(run.out, "omr0 peer 1: allowed-ips 11.0.0.0/8\nomr0 peer 2: allowed-ips 10.0.0.0/8,12.0.0.0/8\n") &&
-		wire.requests == 3 && sent_is(1, 0, "\3\0\0", 4),
+		wire.requests == 3 && sent_u32(1, 3),
 		"wire: prefixes find their peers", "%s%s", run.out, run.err);
 	unit_run_free(&run);
 }
@@ -515,7 +526,7 @@ static void control(void)
 		.has = OM_BIT(OMERTA_A_REPORT_HANDSHAKE),
 		.handshakes = { &handshake, 1, 1 },
 	};
-	static const uint8_t nest[] = { 8, 0, 1, 0, 3, 0, 0, 0, 8, 0, 4, 0, 6, 0, 0, 0 };
+	static const uint8_t nest[] = { HEADER(8, 1), U32(3), HEADER(8, 4), U32(6) };
 	static const uint8_t public[OMERTA_KEY_LEN] = "public key one",
 			     other[OMERTA_KEY_LEN] = "public key two";
 	struct om_nl_control *control;

@@ -2,10 +2,8 @@
 #ifndef _OMERTA_USER_TYPES_H
 #define _OMERTA_USER_TYPES_H
 
-/*
- * Stands in for the kernel's header when the leaves are built in user space.
- * Byte orders assume a little-endian host, as the library shim does.
- */
+/* Stands in for the kernel's header when the leaves are built in user space. */
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,11 +31,10 @@ typedef unsigned int gfp_t;
 #define U32_MAX		UINT32_MAX
 #define U64_MAX		UINT64_MAX
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian only");
-#define cpu_to_le32(x)	((__le32)(x))
-#define cpu_to_le64(x)	((__le64)(x))
-#define le32_to_cpu(x)	((u32)(x))
-#define le64_to_cpu(x)	((u64)(x))
+#define cpu_to_le32	htole32
+#define cpu_to_le64	htole64
+#define le32_to_cpu	le32toh
+#define le64_to_cpu	le64toh
 
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 

@@ -7,12 +7,14 @@
 /* RFC 1071, of a header of @ihl words of 32 bits. */
 static inline u16 ip_fast_csum(const void *iph, unsigned int ihl)
 {
-	const u8 *p = iph;
-	u32 sum = 0;
 	unsigned int i;
+	u32 sum = 0;
+	u16 word;
 
-	for (i = 0; i < 4 * ihl; i += 2)
-		sum += p[i] | p[i + 1] << 8;
+	for (i = 0; i < 4 * ihl; i += sizeof(word)) {
+		__builtin_memcpy(&word, iph + i, sizeof(word));
+		sum += word;
+	}
 	while (sum >> 16)
 		sum = (sum & 0xffff) + (sum >> 16);
 	return ~sum;
