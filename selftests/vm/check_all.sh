@@ -40,6 +40,8 @@ main() {
 	part tracers make -s -C "$TOP_DIR" check-tracers
 	part networkmanager make -s -C "$TOP_DIR" check-networkmanager
 	part dashboard make -s -C "$TOP_DIR" check-dashboard
+	part proof make -s -C "$TOP_DIR" check-proof
+	part race make -s -C "$TOP_DIR" check-race
 	part model make -s -C "$TOP_DIR" check-model
 	"$VM_DIR/ktap_tally.py" "${stages[@]}"
 }

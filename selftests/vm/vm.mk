@@ -8,8 +8,9 @@ export KERNEL ARCH_DEB
 
 .PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug \
 	check-uml check-intree check-kselftest check-package check-fresh check-suites check-ciphers \
-	check-dissector check-ynl check-tracers check-networkmanager check-dashboard check-model uml hostile \
-	style bench-tunnel bench-peers bench-chunk bench-parts bench-report bench-perf bench-trace bench-compare
+	check-dissector check-ynl check-tracers check-networkmanager check-dashboard check-proof \
+	check-race check-model uml hostile style bench-tunnel bench-peers bench-chunk bench-parts \
+	bench-report bench-perf bench-trace bench-compare
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -71,6 +72,12 @@ check-networkmanager:	## a tunnel beside NetworkManager, in a guest
 
 check-dashboard:	## the example for Grafana, by its own model of dashboards
 	@selftests/dashboard.sh
+
+check-proof: vm-deps	## proofs of the leaves by a bounded model checker
+	@selftests/vm/proof.sh
+
+check-race:		## data races, in a kernel with KCSAN; TIME in seconds for each test
+	@TIME=$(TIME) selftests/vm/race.sh
 
 check-model: vm-deps	## models of the handshake (needs verifpal) and of memory barriers
 	@selftests/model/check.py
