@@ -399,9 +399,11 @@ test_isolated_cpu() {
 	fi
 	is '000 001 ' from_cpu_0
 	mkdir "$cgroup"
-	mount -t cgroup2 cgroup2 "$cgroup" && echo +cpuset >"$cgroup/cgroup.subtree_control" &&
-		[[ -e $cgroup/cpuset.cpus.isolated ]] ||
-		{ echo "SKIP this kernel does not tell which CPUs a cpuset isolates"; exit 4; }
+	if ! mount -t cgroup2 cgroup2 "$cgroup" || ! echo +cpuset >"$cgroup/cgroup.subtree_control" ||
+		[[ ! -e $cgroup/cpuset.cpus.isolated ]]; then
+		echo "SKIP this kernel does not tell which CPUs a cpuset isolates"
+		exit 4
+	fi
 	mkdir "$cgroup/alone"
 	echo 1 >"$cgroup/alone/cpuset.cpus"
 	echo isolated >"$cgroup/alone/cpuset.cpus.partition"

@@ -103,7 +103,10 @@ static int parse_strategy(struct request *r)
 	r->strategy = strategy_find(number);
 	if (r->strategy)
 		return 0;
-	NL_SET_ERR_MSG(r->info->extack, "this kernel has no padata");
+	if (number == OMERTA_BENCH_STRATEGY_NAPI)
+		NL_SET_ERR_MSG(r->info->extack, "PREEMPT_RT does not let other CPUs schedule NAPI");
+	else
+		NL_SET_ERR_MSG(r->info->extack, "this kernel has no padata");
 	return -EOPNOTSUPP;
 }
 

@@ -231,5 +231,8 @@ const struct strategy *strategy_find(enum omerta_bench_strategy number)
 {
 	if (number >= ARRAY_SIZE(strategies) || !strategies[number].start)
 		return NULL;
+	/* Interrupts from other CPUs may not raise softirqs there. */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && number == OMERTA_BENCH_STRATEGY_NAPI)
+		return NULL;
 	return &strategies[number];
 }

@@ -4,7 +4,6 @@
  */
 #include "datapath/tx.h"
 
-
 #include "compat/compat.h"
 #include "datapath/trace.h"
 #include "datapath/tx_burst.h"
