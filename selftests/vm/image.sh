@@ -64,7 +64,8 @@ stage_tools() {
 		cp "$TOP_DIR/tools/omertactl/tests/run.sh" "$stage/root/unit/tests"
 	fi
 	# For the test of its handshakes alone, so that others test what users build here
-	if [[ $ARCH == amd64 && -e $CACHE/builder/tool/stamp ]] && kem=$("$VM_DIR/tool_kem.sh"); then
+	if [[ $ARCH == amd64 ]] && compgen -G "$CACHE/builder/tool-*/stamp" >/dev/null; then
+		kem=$("$VM_DIR/tool_kem.sh")
 		cp "$kem" "$stage/root/omertactl-kem"
 		cp "${kem%/*}/omerta-agent" "$stage/root"
 	fi

@@ -14,7 +14,7 @@ build() {
 
 # The linker warns of getaddrinfo(), which will use the libraries of where it runs.
 program() {
-	quietly build LDFLAGS="-static -s" PKG_CONFIG="pkg-config --static" all
+	quietly build LDFLAGS="-static -s" PKG_CONFIG="pkg-config --static" omertactl omerta-agent
 	echo "$copy/tools/omertactl/omertactl"
 }
 
