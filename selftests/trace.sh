@@ -22,6 +22,8 @@ begin_trace() {
 	modprobe omerta
 	[[ -d $T/events/omerta ]] || { echo "SKIP this kernel has no trace events"; exit 4; }
 	trap 'echo 0 >"$T/events/enable"' EXIT
+	# All of a packet's events are recorded, or none.
+	echo 0 >"$T/tracing_on"
 	echo 0 >"$T/events/enable"
 	echo mono >"$T/trace_clock"
 	echo 8192 >"$T/buffer_size_kb"
@@ -29,9 +31,11 @@ begin_trace() {
 	for event in omerta "$@"; do
 		echo 1 >"$T/events/$event/enable"
 	done
+	echo 1 >"$T/tracing_on"
 }
 
 end_trace() {
+	echo 0 >"$T/tracing_on"
 	echo 0 >"$T/events/enable"
 	cat "$T/trace" >"$DIR/trace"
 }
