@@ -14,8 +14,8 @@
 #define BOUND	52
 
 /*
- * What is accepted is what would be written: the packets that are found fill the plaintext without
- * gaps, but for bytes of padding, which are zero.
+ * The packets of an accepted plaintext fill it without gaps, as a sender writes them, but for bytes of
+ * padding, which are zero.
  *
  * unwind: 4 memchr_inv.0:17
  */

@@ -81,7 +81,7 @@ install_image() {
 	from=$(find "$dir/image" -type d -path '*/lib/modules/[0-9]*' -prune)
 	RELEASE=${from##*/}
 	cp "$from/config" "$dir" 2>/dev/null || cp "$dir/image/boot/config-$RELEASE" "$dir/config"
-	# Some architectures have no compressed kernel.
+	# Kernels of some architectures are not compressed.
 	cp "$from/vmlinuz" "$dir" 2>/dev/null ||
 		cp "$dir"/image/boot/vmlinu[xz]-"$RELEASE" "$dir/vmlinuz"
 	to=$dir/modules/usr/lib/modules/$RELEASE

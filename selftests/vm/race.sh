@@ -36,10 +36,14 @@ main() {
 	helper planted
 	rename_accesses
 	mkdir -p "$OUT"
-	# 123: the kernel reported something.
-	"$VM_DIR/run.sh" -k race -a amd64 -m 2G -t 3000 -o "$OUT" -- "TIME=${TIME:-} ./race.sh" || rc=$?
+	# 123: the kernel reported something, whatever the tests' status is.
+	"$VM_DIR/run.sh" -k race -a amd64 -m 2G -t 3000 -o "$OUT" -- "TIME=${TIME:-} ./race.sh" |
+		tee "$OUT/tests.log" || rc=$?
 	((rc == 0 || rc == 123)) || exit "$rc"
-	"$TOP_DIR/selftests/race/races.py" "$OUT/kernel.log"
+	rc=0
+	"$TOP_DIR/selftests/race/races.py" "$OUT/kernel.log" || rc=1
+	grep -q '^ok ' "$OUT/tests.log" && ! grep -q '^not ok' "$OUT/tests.log" || rc=1
+	exit "$rc"
 }
 
 main
