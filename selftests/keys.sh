@@ -420,6 +420,20 @@ test_bounds_of_secrets() {
 }
 
 # Secrets are used once, whatever became of the key, the device or the namespace.
+# Dumps end after the last id that there can be.
+test_last_id() {
+	make_ns a
+	make_dev a
+	on a omertactl peer add omr0 id 4294967294 name other
+	on a omertactl peer add omr0 id 4294967295 name last
+	make_secret "$DIR/rx"
+	make_secret "$DIR/tx"
+	on a omertactl key add omr0 peer last local-id 5 remote-id 6 rx-key-file "$DIR/rx" \
+		tx-key-file "$DIR/tx"
+	is 2 eval "on a timeout 30 omertactl -j peer show omr0 | jq length"
+	is 1 eval "on a timeout 30 omertactl -j key show omr0 | jq length"
+}
+
 test_once_only() {
 	make_both
 	pings a 10.9.0.2
@@ -514,6 +528,7 @@ test_hibernation() {
 }
 
 TESTS=(
+	test_last_id
 	test_key_change test_late_key test_no_key test_full_queue test_waiting_ends
 	test_tenants_waiting test_owners_waiting
 	test_record_limits test_byte_limit test_time_limits test_once_only
