@@ -41,6 +41,7 @@
 #include <asm/cpufeature.h>
 #include <asm/fpu/api.h>
 #endif
+#include <linux/local_lock.h>
 #include <linux/netdevice.h>
 #include <linux/sched/isolation.h>
 #include <linux/timer.h>
@@ -65,9 +66,7 @@
 
 #ifdef OMERTA_HAVE_PAGE_POOL_REF
 #include <net/page_pool/helpers.h>
-/* With PREEMPT_RT, disabling BH does not give exclusive use of a pool. */
-#define OMERTA_HAVE_POOLS	(IS_ENABLED(CONFIG_PAGE_POOL) && \
-				 !IS_ENABLED(CONFIG_PREEMPT_RT))
+#define OMERTA_HAVE_POOLS	IS_ENABLED(CONFIG_PAGE_POOL)
 #define OMERTA_POOL_NETDEV(device)	.netdev = (device)
 #else
 /* Packets cannot share a page of a pool. */
@@ -111,6 +110,12 @@ static inline bool cpu_takes_unbound_work(int cpu)
 	return housekeeping_test_cpu(cpu, HK_TYPE_WQ) &&
 	       housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN) && !cpu_is_isolated(cpu);
 }
+
+/* Without it, BH off is a lock of the CPU with PREEMPT_RT. */
+#ifndef local_lock_nested_bh
+#define local_lock_nested_bh(lock)	((void)0)
+#define local_unlock_nested_bh(lock)	((void)0)
+#endif
 
 #ifndef OMERTA_HAVE_WQ_PERCPU
 #define WQ_PERCPU	0

@@ -8,6 +8,7 @@
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/gfp.h>
+#include <linux/local_lock.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -30,16 +31,20 @@ enum { UNUSED, IDLE, USED };
 
 /**
  * struct stock - blocks of a CPU
+ * @bh_lock: held to take a block: with PREEMPT_RT, BH off may not be enough
  * @pool: blocks return to it, so that they need not be zeroed again, as many kernels do
  *	  with every page; NULL while there are no devices; used with BH off
  * @use: use of the pool; written by its CPU, and by the worker, which may miss a use
  */
 struct stock {
+	local_lock_t bh_lock;
 	struct page_pool *pool;
 	int use;
 };
 
-static DEFINE_PER_CPU(struct stock, stocks);
+static DEFINE_PER_CPU(struct stock, stocks) = {
+	.bh_lock = INIT_LOCAL_LOCK(bh_lock),
+};
 
 /* Taken outside the lock of CPU hotplug. */
 static DEFINE_MUTEX(pools_lock);
@@ -168,9 +173,11 @@ struct sk_buff *omerta_buf_alloc_skb(struct omerta_buf *buf, unsigned int headro
 		if (OMERTA_HAVE_POOLS && order == BLOCK_ORDER) {
 			struct stock *stock = this_cpu_ptr(&stocks);
 
+			local_lock_nested_bh(&stocks.bh_lock);
 			if (unlikely(READ_ONCE(stock->use) != USED))
 				WRITE_ONCE(stock->use, USED);
 			page = page_pool_alloc_pages(READ_ONCE(stock->pool), gfp);
+			local_unlock_nested_bh(&stocks.bh_lock);
 		} else {
 			page = alloc_pages(gfp, order);
 		}
@@ -242,7 +249,8 @@ static int pool_prepare(unsigned int cpu)
 
 	if (IS_ERR(pool))
 		return PTR_ERR(pool);
-	per_cpu(stocks, cpu) = (struct stock) { .pool = pool };
+	per_cpu(stocks, cpu).pool = pool;
+	per_cpu(stocks, cpu).use = UNUSED;
 	return 0;
 }
 
