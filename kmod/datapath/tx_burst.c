@@ -49,72 +49,56 @@ static void copy_packets(const struct omerta_tx_burst *burst, unsigned int i,
 	omerta_record_put(l, wire, off, NULL, l->plain_len - off);
 }
 
-/* Copy and seal whole records of a burst. */
-static void seal_records(struct omerta_tx_burst *burst, unsigned int i,
-			 unsigned int end)
-{
-	const struct omerta_engine *engine = READ_ONCE(burst->peer->tun->engine);
-	struct omerta_chunk list[OMERTA_CHUNK_LIST] __uninitialized;
-	unsigned int n = 0;
-
-	for (; i < end; i++) {
-		const struct omerta_layout *l = i + 1 < burst->n ? &burst->layout :
-								   &burst->last;
-		u8 *wire = omerta_buf_piece(&burst->buf, i);
-		u64 counter = burst->counter + i;
-		unsigned int c;
-
-		omerta_record_header(l, wire, burst->key->remote_id, counter);
-		if (burst->n_skbs)
-			copy_packets(burst, i, l, wire);
-		else
-			omerta_segment_copy(&burst->inner, burst->first + i, l,
-					    wire);
-		for (c = 0; c < l->n_chunks; c++) {
-			list[n].plain = wire;
-			list[n].sealed = wire;
-			omerta_record_chunk(l, counter, c, &list[n]);
-			list[n].plain = list[n].sealed;
-			if (++n == OMERTA_CHUNK_LIST) {
-				omerta_chunk_seal(engine, list, n,
-						  burst->key->tx_secret);
-				n = 0;
-			}
-		}
-	}
-	if (n)
-		omerta_chunk_seal(engine, list, n, burst->key->tx_secret);
-}
-
+/* Copy and seal records of a burst from @i to @end, or chunks of its only record. */
 static void seal_run(struct omerta_job *job, unsigned int i, unsigned int end)
 {
 	struct omerta_tx_burst *burst = container_of(job, struct omerta_tx_burst, job);
 	const struct omerta_engine *engine = READ_ONCE(burst->peer->tun->engine);
-	u32 size = OMERTA_CHUNK_SIZE(burst->last.class);
+	bool is_only = !burst->n_skbs && burst->inner.n <= 1;
 	u64 since = trace_omerta_tx_seal_enabled() ? ktime_get_ns() : 0;
 	struct omerta_chunk list[OMERTA_CHUNK_LIST] __uninitialized;
-	unsigned int first = i, n = 0;
+	unsigned int first = i, n = 0, c;
 
-	if (burst->n_skbs || burst->inner.n > 1) {
-		seal_records(burst, i, end);
-		i = end;
-	}
-	/* Copy each chunk of the only record directly before it is sealed. */
-	for (; i < end; i++) {
+	/* Copy each chunk directly before it is sealed. */
+	for (; i < end && is_only; i++) {
 		struct omerta_chunk *chunk = &list[n++];
 
 		chunk->plain = burst->buf.block[0];
 		chunk->sealed = burst->buf.block[0];
 		omerta_record_chunk(&burst->last, burst->counter, i, chunk);
 		chunk->plain = chunk->sealed;
-		omerta_segment_copy_chunk(&burst->inner, i * size,
+		omerta_segment_copy_chunk(&burst->inner,
+					  i * OMERTA_CHUNK_SIZE(burst->last.class),
 					  chunk->sealed, chunk->len);
-		if (n == OMERTA_CHUNK_LIST || i + 1 == end) {
-			omerta_chunk_seal(engine, list, n,
-					  burst->key->tx_secret);
+		if (n == OMERTA_CHUNK_LIST) {
+			omerta_chunk_seal(engine, list, n, burst->key->tx_secret);
 			n = 0;
 		}
 	}
+	for (; i < end; i++) {
+		const struct omerta_layout *l = i + 1 < burst->n ? &burst->layout :
+								   &burst->last;
+		u8 *wire = omerta_buf_piece(&burst->buf, i);
+		u64 counter = burst->counter + i;
+
+		omerta_record_header(l, wire, burst->key->remote_id, counter);
+		if (burst->n_skbs)
+			copy_packets(burst, i, l, wire);
+		else
+			omerta_segment_copy(&burst->inner, burst->first + i, l, wire);
+		for (c = 0; c < l->n_chunks; c++) {
+			list[n].plain = wire;
+			list[n].sealed = wire;
+			omerta_record_chunk(l, counter, c, &list[n]);
+			list[n].plain = list[n].sealed;
+			if (++n == OMERTA_CHUNK_LIST) {
+				omerta_chunk_seal(engine, list, n, burst->key->tx_secret);
+				n = 0;
+			}
+		}
+	}
+	if (n)
+		omerta_chunk_seal(engine, list, n, burst->key->tx_secret);
 	trace_omerta_tx_seal(burst->peer->tun, burst->key->remote_id, burst->counter, job,
 			     first, end, since);
 }
