@@ -12,7 +12,7 @@ WAIT=60
 
 # PREEMPT_RT lacks this strategy.
 NAPI=(napi)
-[[ ! -e /sys/kernel/realtime ]] || NAPI=()
+! is_realtime || NAPI=()
 
 cleanup() {
 	:

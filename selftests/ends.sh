@@ -206,12 +206,18 @@ test_cpu_hotplug() {
 		more_come
 		echo 1 >"$cpu"
 		more_come
+		# Its worker is back.
+		is 1 cpus_of "$(pgrep '^omerta/1$')"
 	done
 	# It is still at it.
 	kill "$stream"
 	copy a b 10.9.0.2 300000
 	no_drops a
 	no_drops b
+}
+
+cpus_of() {
+	sed -n 's/^Cpus_allowed_list:\s*//p' "/proc/$1/status"
 }
 
 more_come() {

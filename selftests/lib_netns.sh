@@ -202,12 +202,17 @@ no_drops() {
 	[[ $stats == *-drop-* && ! $stats =~ -drop-[a-z-]*\":[1-9] ]] || { echo "$stats"; return 1; }
 }
 
-# starve CPU: a real-time process, SPINNER, has it, and leaves no time to others. The
+# starve CPU [PRIORITY]: a real-time process, SPINNER, has it, and leaves no time to others. The
 # machine is as before once that ends.
 starve() {
 	local server=/sys/kernel/debug/sched/fair_server/cpu$1/runtime mask=$((1 << $1)) share
 	local served=
 
+	# RCU has a thread there. "ip netns exec" waits for RCU.
+	if is_realtime && ((${2:-99} == 99)); then
+		echo "SKIP with PREEMPT_RT, processes wait for RCU on such a CPU"
+		exit 4
+	fi
 	share=$(sysctl -n kernel.sched_rt_runtime_us) || { echo "SKIP no real-time class"; exit 4; }
 	# Linux 6.12 and later have a second way to give others some time.
 	[[ -e $server ]] || mount -t debugfs none /sys/kernel/debug || :
@@ -218,7 +223,7 @@ starve() {
 	sysctl -q kernel.sched_rt_runtime_us=-1
 	[[ ! $served ]] || echo 0 >"$server"
 	# shellcheck disable=SC2016 # expanded inside
-	bg a taskset "$mask" chrt -f 99 bash -c 'echo >"$0"; while :; do :; done' "$DIR/starved"
+	bg a taskset "$mask" chrt -f "${2:-99}" bash -c 'echo >"$0"; while :; do :; done' "$DIR/starved"
 	# shellcheck disable=SC2034 # for those that source this
 	SPINNER=$!
 	await test -e "$DIR/starved"

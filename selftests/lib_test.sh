@@ -14,6 +14,11 @@ await() {
 	done
 }
 
+# is_realtime: whether the kernel has PREEMPT_RT. Only some have /sys/kernel/realtime.
+is_realtime() {
+	[[ $(uname -v) == *PREEMPT_RT* ]]
+}
+
 # is WANTED COMMAND...: succeeds if the command prints WANTED.
 is() {
 	local got

@@ -198,7 +198,7 @@ trace_help() {
 		echo "SKIP no tracefs"
 		exit 4
 	}
-	echo 1 >"$TRACING/events/workqueue/workqueue_execute_start/enable"
+	echo 1 >"$TRACING/events/sched/sched_kthread_work_execute_start/enable"
 	echo >"$TRACING/trace"
 }
 
@@ -224,7 +224,7 @@ shared() {
 	trace_help
 	on a ./traffic.py send-numbers-marked 10.9.0.2 600
 	await is 600 dev_stat b rx-packets
-	echo 0 >"$TRACING/events/workqueue/workqueue_execute_start/enable"
+	echo 0 >"$TRACING/events/sched/sched_kthread_work_execute_start/enable"
 	wait "$dump"
 	wait "$numbers"
 	more_than 0 helped

@@ -455,6 +455,36 @@ test_starved_workers() {
 	pings a 10.9.0.2
 }
 
+# turns: how often a worker has finished
+turns() {
+	sed -n 's/^voluntary_ctxt_switches:\s*//p' "/proc/$WORKER/status"
+}
+
+# A worker with a higher priority than the process that occupies its CPU works, others do not.
+test_priority() {
+	local before
+
+	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
+	make_both policy percpu cpus 0-1 percpu-threshold 1
+	pings a 10.9.0.2
+	WORKER=$(pgrep '^omerta/1$')
+	starve 1 50
+	before=$(turns)
+	offer_at_0
+	is "$before" turns
+	chrt -f -p 60 "$WORKER"
+	offer_at_0
+	await more_than "$before" turns
+	chrt -o -p 0 "$WORKER"
+	kill -9 "$SPINNER"
+	pings a 10.9.0.2
+}
+
+# Like on(), but never waits for RCU
+offer_at_0() {
+	nsenter --net=/run/netns/omt-a taskset 1 ./traffic.py offer 10.9.0.2 500 8000
+}
+
 # An unprivileged reader waits neither for a NAPI whose thread gets no CPU, nor for a process that
 # waits for that NAPI with the device's lock and RTNL.
 test_starved_napi() {
@@ -504,7 +534,7 @@ TESTS=(
 	test_fq_codel test_full_queue test_pings_beside_bulk test_held_back
 	test_waiting_for_keys test_bunches test_route_mtu test_timestamps test_padded_packets
 	test_mixed_bunches test_quick_sender
-	test_released test_starved_helper test_starved_workers
+	test_released test_starved_helper test_starved_workers test_priority
 	test_starved_napi
 )
 

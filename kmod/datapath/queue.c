@@ -8,6 +8,9 @@
 #include "datapath/queue.h"
 
 #include <linux/bitops.h>
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/log2.h>
 #include <linux/math.h>
@@ -44,7 +47,14 @@
 /* Percent that other CPUs have to gain */
 #define LEAST_GAIN	5
 
-struct workqueue_struct *omerta_workers;
+/*
+ * Threads of the workers, not the kernel's kworkers, so that they can be given priorities. A
+ * CPU that has been online keeps its thread.
+ */
+static DEFINE_PER_CPU(struct kthread_worker *, threads);
+static int hotplug_state;
+
+struct workqueue_struct *omerta_helpers;
 
 /**
  * omerta_job_init() - initialise a job
@@ -149,13 +159,32 @@ struct omerta_job *omerta_jobs_pop(struct omerta_jobs *jobs)
 	return job;
 }
 
-static void worker_work(struct work_struct *work)
+static void worker_work(struct kthread_work *work)
 {
 	struct omerta_worker *worker = container_of(work, struct omerta_worker,
 						    work);
+	struct omerta_pool *pool = worker->pool;
+	struct list_head *item;
 	struct omerta_job *job;
 
-	while ((job = ptr_ring_consume_bh(&worker->ring))) {
+	/* Pairs with offer_job(): we see what comes now, or are queued again. */
+	atomic_xchg(&worker->queued, 0);
+	for (;;) {
+		/* Whoever defers an item queues a worker afterwards. */
+		while (!list_empty(&pool->deferred)) {
+			spin_lock_bh(&pool->deferred_lock);
+			item = pool->deferred.next;
+			if (item != &pool->deferred)
+				list_del_init(item);
+			spin_unlock_bh(&pool->deferred_lock);
+			if (item == &pool->deferred)
+				break;
+			pool->run_deferred(item);
+			cond_resched();
+		}
+		job = ptr_ring_consume_bh(&worker->ring);
+		if (!job)
+			return;
 		omerta_job_work(job);
 		omerta_job_put(job);
 		cond_resched();
@@ -339,13 +368,15 @@ static void offer_job(struct omerta_pool *pool, unsigned int cpu,
 		      struct omerta_job *job)
 {
 	struct omerta_worker *worker = per_cpu_ptr(pool->workers, cpu);
+	struct kthread_worker *thread = READ_ONCE(per_cpu(threads, cpu));
 
 	refcount_inc(&job->refs);
-	if (ptr_ring_produce_bh(&worker->ring, job))
-		/* Ring full: that CPU is busy already. */
+	if (!thread || ptr_ring_produce_bh(&worker->ring, job))
+		/* The CPU is only just online, or the ring full: it is busy already. */
 		refcount_dec(&job->refs);
-	else
-		queue_work_on(cpu, omerta_workers, &worker->work);
+	/* Pairs with worker_work(). The thread's lock is contended: do without it. */
+	else if (!atomic_xchg(&worker->queued, 1))
+		kthread_queue_work(thread, &worker->work);
 }
 
 /**
@@ -418,6 +449,60 @@ void omerta_pool_run(struct omerta_pool *pool, struct omerta_jobs *jobs)
 }
 
 /**
+ * omerta_pool_defer() - have a worker process an item
+ * @pool: the workers
+ * @item: in no list, or deferred already
+ *
+ * Context: any but hard interrupt.
+ * Return: true if the pool's run_deferred() will be called for the item once more than it would
+ * be otherwise.
+ */
+bool omerta_pool_defer(struct omerta_pool *pool, struct list_head *item)
+{
+	int self = raw_smp_processor_id(), chosen = self, cpu;
+	bool is_new;
+
+	spin_lock_bh(&pool->deferred_lock);
+	is_new = list_empty(item);
+	if (is_new)
+		list_add_tail(item, &pool->deferred);
+	spin_unlock_bh(&pool->deferred_lock);
+	if (!is_new)
+		return false;
+	/* An isolated CPU may never run it: use this one or the next that is not, if any. */
+	rcu_read_lock();
+	for_each_cpu_wrap(cpu, cpu_online_mask, self) {
+		if (!READ_ONCE(per_cpu(threads, cpu)))
+			continue;
+		chosen = cpu;
+		if (cpu_takes_unbound_work(cpu))
+			break;
+	}
+	rcu_read_unlock();
+	kthread_queue_work(per_cpu(threads, chosen), &per_cpu_ptr(pool->workers, chosen)->work);
+	return true;
+}
+
+/**
+ * omerta_pool_cancel() - take an item back from the workers
+ * @pool: the workers
+ * @item: the item
+ *
+ * Context: any but hard interrupt.
+ * Return: true if it was deferred, and its processing had not started.
+ */
+bool omerta_pool_cancel(struct omerta_pool *pool, struct list_head *item)
+{
+	bool was_deferred;
+
+	spin_lock_bh(&pool->deferred_lock);
+	was_deferred = !list_empty(item);
+	list_del_init(item);
+	spin_unlock_bh(&pool->deferred_lock);
+	return was_deferred;
+}
+
+/**
  * omerta_pool_set_cpus() - set the CPUs that may be used
  * @pool: the workers
  * @cpus: the CPUs, at least one
@@ -451,11 +536,12 @@ static void free_rings(struct omerta_pool *pool)
 /**
  * omerta_pool_init() - allocate the workers of a device, on all CPUs
  * @pool: the workers
+ * @run_deferred: processes an item of omerta_pool_defer()
  *
  * Context: process context.
  * Return: 0 or -ENOMEM.
  */
-int omerta_pool_init(struct omerta_pool *pool)
+int omerta_pool_init(struct omerta_pool *pool, void (*run_deferred)(struct list_head *item))
 {
 	int cpu;
 
@@ -467,6 +553,9 @@ int omerta_pool_init(struct omerta_pool *pool)
 	spin_lock_init(&pool->trial.lock);
 	pool->alone = true;
 	pool->trial.was_alone = true;
+	pool->run_deferred = run_deferred;
+	INIT_LIST_HEAD(&pool->deferred);
+	spin_lock_init(&pool->deferred_lock);
 
 	pool->workers = alloc_percpu_gfp(struct omerta_worker, GFP_KERNEL_ACCOUNT);
 	if (!pool->workers)
@@ -474,7 +563,8 @@ int omerta_pool_init(struct omerta_pool *pool)
 	for_each_possible_cpu(cpu) {
 		struct omerta_worker *worker = per_cpu_ptr(pool->workers, cpu);
 
-		INIT_WORK(&worker->work, worker_work);
+		worker->pool = pool;
+		kthread_init_work(&worker->work, worker_work);
 		if (ptr_ring_init(&worker->ring, RING_SIZE, GFP_KERNEL_ACCOUNT))
 			goto err_rings;
 	}
@@ -521,36 +611,73 @@ void omerta_pool_destroy(struct omerta_pool *pool)
 
 	/* A busy CPU may never start its worker: cancel it. */
 	for_each_possible_cpu(cpu)
-		cancel_work_sync(&per_cpu_ptr(pool->workers, cpu)->work);
+		kthread_cancel_work_sync(&per_cpu_ptr(pool->workers, cpu)->work);
+	/* Items hold references. */
+	worker_work(&per_cpu_ptr(pool->workers, cpumask_first(cpu_possible_mask))->work);
 	free_rings(pool);
 	free_percpu(pool->workers);
 	free_cpumask_var(pool->masks[1]);
 	free_cpumask_var(pool->masks[0]);
 }
 
+static void destroy_threads(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (per_cpu(threads, cpu))
+			kthread_destroy_worker(per_cpu(threads, cpu));
+		per_cpu(threads, cpu) = NULL;
+	}
+}
+
+static int thread_online(unsigned int cpu)
+{
+	struct kthread_worker *thread = per_cpu(threads, cpu);
+
+	/* It was moved to another CPU when this one went offline. */
+	if (thread)
+		return set_cpus_allowed_ptr(thread->task, cpumask_of(cpu));
+	thread = kthread_run_worker_on_cpu(cpu, 0, "omerta/%u");
+	if (IS_ERR(thread))
+		return PTR_ERR(thread);
+	WRITE_ONCE(per_cpu(threads, cpu), thread);
+	return 0;
+}
+
 /**
- * omerta_workers_init() - allocate the workqueue of all devices, at module load
+ * omerta_workers_init() - create the threads of all devices, at module load
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0 or a negative errno.
  */
 int omerta_workers_init(void)
 {
 	/*
-	 * WQ_MEM_RECLAIM: the transmit queue waits for its works, and memory reclaim may
+	 * WQ_MEM_RECLAIM: the transmit queue waits for its helper, and memory reclaim may
 	 * wait for packets in that queue. No WQ_HIGHPRI: it would starve a receiver on the
 	 * same CPU.
 	 */
-	omerta_workers = alloc_workqueue("omerta", WQ_CPU_INTENSIVE |
+	omerta_helpers = alloc_workqueue("omerta", WQ_CPU_INTENSIVE |
 					 WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	return omerta_workers ? 0 : -ENOMEM;
+	if (!omerta_helpers)
+		return -ENOMEM;
+	hotplug_state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "net/omerta:worker",
+					  thread_online, NULL);
+	if (hotplug_state > 0)
+		return 0;
+	destroy_threads();
+	destroy_workqueue(omerta_helpers);
+	return hotplug_state;
 }
 
 /**
- * omerta_workers_exit() - free the workqueue
+ * omerta_workers_exit() - destroy the threads
  *
  * Context: process context; no device is left.
  */
 void omerta_workers_exit(void)
 {
-	destroy_workqueue(omerta_workers);
+	cpuhp_remove_state_nocalls(hotplug_state);
+	destroy_threads();
+	destroy_workqueue(omerta_helpers);
 }

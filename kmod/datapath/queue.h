@@ -4,6 +4,8 @@
 
 #include <linux/atomic.h>
 #include <linux/cpumask.h>
+#include <linux/kthread.h>
+#include <linux/list.h>
 #include <linux/ptr_ring.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
@@ -66,13 +68,19 @@ struct omerta_jobs {
 	u32 payload;
 };
 
+struct omerta_pool;
+
 /**
  * struct omerta_worker - worker of one CPU
- * @work: processes the jobs in @ring
+ * @pool: the device's workers
+ * @work: processes the jobs in @ring, and what is deferred
+ * @queued: @work will look at @ring after this was set
  * @ring: jobs offered by other CPUs
  */
 struct omerta_worker {
-	struct work_struct work;
+	struct omerta_pool *pool;
+	struct kthread_work work;
+	atomic_t queued;
 	struct ptr_ring ring;
 };
 
@@ -115,6 +123,9 @@ struct omerta_trial {
  * @alone: lone bursts, and packets of quick senders, stay on their CPU under
  *	   OMERTA_POLICY_AUTO; read without a lock
  * @trial: decides on @alone
+ * @run_deferred: called for each item of @deferred, which it may defer again, in process context
+ * @deferred: items that any worker may take; lock: @deferred_lock
+ * @deferred_lock: taken with BH off
  */
 struct omerta_pool {
 	struct omerta_worker __percpu *workers;
@@ -126,10 +137,13 @@ struct omerta_pool {
 	u32 threshold;
 	bool alone;
 	struct omerta_trial trial;
+	void (*run_deferred)(struct list_head *item);
+	struct list_head deferred;
+	spinlock_t deferred_lock; /* for @deferred */
 };
 
-/* Runs the workers of all devices. */
-extern struct workqueue_struct *omerta_workers;
+/* Runs the helpers of all devices. */
+extern struct workqueue_struct *omerta_helpers;
 
 void omerta_job_init(struct omerta_job *job, unsigned int n_items, u32 bytes);
 unsigned int omerta_job_work(struct omerta_job *job);
@@ -141,7 +155,7 @@ struct omerta_job *omerta_jobs_pop(struct omerta_jobs *jobs);
 int omerta_workers_init(void);
 void omerta_workers_exit(void);
 
-int omerta_pool_init(struct omerta_pool *pool);
+int omerta_pool_init(struct omerta_pool *pool, void (*run_deferred)(struct list_head *item));
 void omerta_pool_drain(struct omerta_pool *pool);
 void omerta_pool_destroy(struct omerta_pool *pool);
 void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus);
@@ -152,5 +166,7 @@ bool omerta_pool_is_enough(struct omerta_pool *pool, const struct omerta_jobs *j
 void omerta_pool_offer(struct omerta_pool *pool, const struct omerta_jobs *jobs,
 		       unsigned int n_shares);
 void omerta_pool_run(struct omerta_pool *pool, struct omerta_jobs *jobs);
+bool omerta_pool_defer(struct omerta_pool *pool, struct list_head *item);
+bool omerta_pool_cancel(struct omerta_pool *pool, struct list_head *item);
 
 #endif /* _OMERTA_QUEUE_H */

@@ -24,7 +24,7 @@ void omerta_tx_purge_waiting(struct omerta_peer *peer, enum omerta_drop reason);
 void omerta_tx_drain(struct omerta_peer *peer);
 
 void omerta_tx_sealed(struct omerta_job *job);
-void omerta_tx_work(struct work_struct *work);
+void omerta_tx_deferred(struct list_head *item);
 void omerta_tx_send_later(struct omerta_peer *peer);
 void omerta_tx_drain_fifo(struct omerta_peer *peer);
 

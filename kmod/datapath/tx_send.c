@@ -52,25 +52,13 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 
 /**
  * omerta_tx_send_later() - let a worker send a peer's bursts and waiting packets
- * @peer: the peer; the work takes a reference
+ * @peer: the peer; the worker gets a reference
  *
  * Context: any.
  */
 void omerta_tx_send_later(struct omerta_peer *peer)
 {
-	int self = raw_smp_processor_id(), cpu;
-
-	if (!omerta_peer_get(peer))
-		return;
-	/* An isolated CPU may never run the work: use this one or the next that is not. */
-	rcu_read_lock();
-	for_each_cpu_wrap(cpu, cpu_online_mask, self)
-		if (cpu_takes_unbound_work(cpu))
-			break;
-	rcu_read_unlock();
-	if (cpu >= nr_cpu_ids)
-		cpu = self;
-	if (!queue_work_on(cpu, omerta_workers, &peer->tx_work))
+	if (omerta_peer_get(peer) && !omerta_pool_defer(&peer->tun->pool, &peer->tx_deferred))
 		omerta_peer_put(peer);
 }
 
@@ -153,16 +141,15 @@ void omerta_tx_sealed(struct omerta_job *job)
 }
 
 /**
- * omerta_tx_work() - send what was left to a worker
- * @work: tx_work of a peer; puts the work's reference to the peer
+ * omerta_tx_deferred() - send what was left to a worker
+ * @item: tx_deferred of a peer; puts the worker's reference to the peer
  *
  * If the peer has been removed or the device is down, the device or its namespace may be
  * gone. Then no packet waits.
  */
-void omerta_tx_work(struct work_struct *work)
+void omerta_tx_deferred(struct list_head *item)
 {
-	struct omerta_peer *peer = container_of(work, struct omerta_peer,
-						tx_work);
+	struct omerta_peer *peer = container_of(item, struct omerta_peer, tx_deferred);
 
 	local_bh_disable();
 	rcu_read_lock();
@@ -184,12 +171,12 @@ void omerta_tx_work(struct work_struct *work)
  */
 void omerta_tx_drain_fifo(struct omerta_peer *peer)
 {
-	/* The work puts a reference each time, and may queue itself again. */
+	/* It puts a reference each time, and may defer the rest again. */
 	bool more = omerta_peer_get(peer);
 
 	while (more) {
-		omerta_tx_work(&peer->tx_work);
-		more = cancel_work(&peer->tx_work);
+		omerta_tx_deferred(&peer->tx_deferred);
+		more = omerta_pool_cancel(&peer->tun->pool, &peer->tx_deferred);
 		cond_resched();
 	}
 }

@@ -179,10 +179,10 @@ static bool hand_over(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 	WRITE_ONCE(tun->txq.stops[OMERTA_QUEUE_HELPER], tun->txq.stops[OMERTA_QUEUE_HELPER] + 1);
 	trace_omerta_queue(tun, OMERTA_QUEUE_HELPER, true);
 	if (wait && inflight(tun))
-		queue_delayed_work_on(helper, omerta_workers, &tun->txq.work,
+		queue_delayed_work_on(helper, omerta_helpers, &tun->txq.work,
 				      INFLIGHT_WAIT);
 	else
-		mod_delayed_work_on(helper, omerta_workers, &tun->txq.work, 0);
+		mod_delayed_work_on(helper, omerta_helpers, &tun->txq.work, 0);
 	return true;
 }
 
@@ -359,7 +359,7 @@ void omerta_txq_write_space(struct omerta_tunnel *tun)
 	/* The helper need not wait any longer. It may have started already. */
 	helper = READ_ONCE(tun->txq.help_cpu);
 	if (helper >= 0)
-		mod_delayed_work_on(helper, omerta_workers, &tun->txq.work, 0);
+		mod_delayed_work_on(helper, omerta_helpers, &tun->txq.work, 0);
 }
 
 /**

@@ -133,7 +133,6 @@ void omerta_device_set_gso_limits(struct omerta_tunnel *tun, u32 mtu)
 
 static const struct omerta_peer_ops peer_ops = {
 	.timer = omerta_timers_run,
-	.tx_work = omerta_tx_work,
 	.drain = omerta_tx_drain,
 };
 
@@ -179,7 +178,7 @@ static int device_init(struct net_device *dev)
 	err = omerta_buf_get();
 	if (err)
 		goto err_peers;
-	err = omerta_pool_init(&tun->pool);
+	err = omerta_pool_init(&tun->pool, omerta_tx_deferred);
 	if (err)
 		goto err_buf;
 	netif_napi_add(dev, &tun->napi, omerta_rx_poll);

@@ -194,7 +194,7 @@ struct omerta_peer *omerta_peer_create(struct omerta_peers *peers, u32 id,
 	INIT_LIST_HEAD(&peer->tx_fifo);
 	INIT_LIST_HEAD(&peer->rx_fifo);
 	INIT_LIST_HEAD(&peer->rx_ready);
-	INIT_WORK(&peer->tx_work, peers->ops->tx_work);
+	INIT_LIST_HEAD(&peer->tx_deferred);
 	timer_setup(&peer->timer, peers->ops->timer, 0);
 	peer->tx_last = jiffies;
 	peer->tell_moved_at = jiffies;

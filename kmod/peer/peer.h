@@ -9,7 +9,6 @@
 #include <linux/rhashtable.h>
 #include <linux/skbuff.h>
 #include <linux/timer.h>
-#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/dst_cache.h>
 
@@ -34,12 +33,10 @@ struct omerta_tunnel;
 /**
  * struct omerta_peer_ops - what the layers above do for a peer
  * @timer: timer function of omerta_peer.timer
- * @tx_work: work function of omerta_peer.tx_work; puts a reference to the peer
  * @drain: send or drop every packet of a peer that is being removed
  */
 struct omerta_peer_ops {
 	void (*timer)(struct timer_list *t);
-	void (*tx_work)(struct work_struct *work);
 	void (*drain)(struct omerta_peer *peer);
 };
 
@@ -121,7 +118,8 @@ struct omerta_peers {
  *	      limit is known; lock: @tx_lock, read without
  * @tx_fifo: bursts in counter order; lock: @tx_lock
  * @flags: OMERTA_PEER_*
- * @tx_work: sends what is left when a CPU has sent enough
+ * @tx_deferred: member of the device's deferred items, when a CPU has sent enough; lock: the
+ *		 pool's
  * @tx_last: jiffies of the latest record sent
  * @answer_at: jiffies | 1 at which a keepalive answers a record that carried data, unless
  *	       another record is sent before; 0 for none
@@ -178,7 +176,7 @@ struct omerta_peer {
 	u32 path_mtu;
 	struct list_head tx_fifo;
 	unsigned long flags;
-	struct work_struct tx_work;
+	struct list_head tx_deferred;
 	unsigned long tx_last;
 	unsigned long answer_at;
 

@@ -33,7 +33,7 @@ static int queue_init(struct kunit *test)
 
 	if (err)
 		return err;
-	err = omerta_pool_init(&pool);
+	err = omerta_pool_init(&pool, NULL);
 	if (err)
 		omerta_workers_exit();
 	return err;
@@ -190,7 +190,7 @@ static void offer_only(struct test_job *t)
 		refcount_inc(&t->job.refs);
 		if (ptr_ring_produce_bh(&worker->ring, &t->job))
 			omerta_job_put(&t->job);
-		queue_work_on(cpu, omerta_workers, &worker->work);
+		kthread_queue_work(per_cpu(threads, cpu), &worker->work);
 	}
 }
 
@@ -348,7 +348,7 @@ static void kept_if_better(struct kunit *test)
 	struct omerta_jobs jobs = { .first = &job, .last = &job, .n = 1, .bytes = 2 };
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, omerta_pool_init(&measured), 0);
+	KUNIT_ASSERT_EQ(test, omerta_pool_init(&measured, NULL), 0);
 	measured.policy = OMERTA_POLICY_AUTO;
 	measured.threshold = 1;
 	KUNIT_EXPECT_TRUE(test, measured.alone);
