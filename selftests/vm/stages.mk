@@ -45,7 +45,7 @@ build-%: ; $(stage) $(VM)/build_test.sh $(kernel) $(arch)
 
 # KASAN and kmemleak need more memory.
 guest-%:
-	$(stage) $(run) -m $(if $(filter debug,$(kernel)),2G,1G) -t $(or $(TIMEOUT),3600) \
+	$(stage) $(run) -m $(if $(filter debug,$(kernel)),2G,1G) -t $(or $(TIMEOUT),7200) \
 		-- ./run_all.sh $(set)
 
 clone-%-amd64: ; $(stage) $(run) -f -t 600 -- ./vmfork.sh
