@@ -41,7 +41,7 @@ def change(folder, commands):
 def run(cbmc, changed, file, proof):
     """Returns whether it is proved, and what cbmc says."""
     unwind, loops, function = proof
-    folders = (changed, HERE / "include", KMOD, KMOD / "tests/user/include", HERE)
+    folders = (changed, HERE / "include", KMOD, KMOD / "tests/user/include", KMOD.parent / "include", HERE)
     result = subprocess.run([*cbmc, str(file), "--function", function, "--unwind", unwind, *CHECKS, *DEFINES,
                              *(["--unwindset", loops.strip().replace(" ", ",")] if loops else []),
                              *(word for folder in folders for word in ("-I", str(folder)))],

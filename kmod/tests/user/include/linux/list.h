@@ -37,6 +37,12 @@ static inline void list_del_init(struct list_head *e)
 	INIT_LIST_HEAD(e);
 }
 
+static inline void list_del(struct list_head *e)
+{
+	list_del_init(e);
+	e->next = e->prev = NULL;
+}
+
 static inline void list_move_tail(struct list_head *e, struct list_head *h)
 {
 	list_del_init(e);

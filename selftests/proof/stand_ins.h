@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What keys need of the kernel, for one thread. A lock remembers whether it is held, and the table of keys
+ * only how many there are.
+ */
+#ifndef _OMERTA_STAND_INS_H
+#define _OMERTA_STAND_INS_H
+
+#include <errno.h>
+
+#include <linux/build_bug.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#include "proof.h"
+
+#undef memzero_explicit
+#define memzero_explicit(p, n)	memset(p, 0, n)
+#undef lockdep_assert_held
+#define lockdep_assert_held(lock)	prove((lock)->held)
+#undef rcu_dereference_protected
+#define rcu_dereference_protected(p, condition)	({ prove(condition); (p); })
+
+#define ____cacheline_aligned_in_smp
+#define BIT_ULL(n)		(1ULL << (n))
+#define NSEC_PER_SEC		1000000000L
+#define likely(x)		(x)
+#define unlikely(x)		(x)
+#define min3(a, b, c)		min(min(a, b), c)
+#define pr_debug(...)		do { } while (0)
+#define trace_omerta_key_state(key)	((void)(key))
+#define smp_load_acquire(p)	READ_ONCE(*(p))
+#define IS_ERR(p)		((u64)(p) >= (u64)-4095)
+#define PTR_ERR(p)		((long)(p))
+
+struct netlink_ext_ack;
+struct net_device;
+#define NL_SET_ERR_MSG(extack, message)	((void)(extack))
+
+typedef struct mutex spinlock_t;
+#define spin_lock_init(lock)	mutex_init(lock)
+#define spin_lock_bh(lock)	(prove(!(lock)->held), mutex_lock(lock))
+#define spin_unlock_bh(lock)	(prove((lock)->held), mutex_unlock(lock))
+
+typedef struct {
+	int counter;
+} atomic_t;
+#define atomic_read(v)		((v)->counter)
+
+typedef unsigned int refcount_t;
+#define refcount_set(r, n)	(*(r) = (n))
+#define refcount_inc_not_zero(r)	(*(r) && ++*(r))
+#define refcount_dec_and_test(r)	(prove(*(r)), !--*(r))
+
+struct rhashtable {
+	int n;
+};
+
+struct rhash_head {
+	bool is_in;
+};
+
+struct rhashtable_params {
+	u16 key_len, key_offset, head_offset;
+	bool automatic_shrinking;
+};
+
+static inline int rhashtable_insert_fast(struct rhashtable *t, struct rhash_head *head,
+					 const struct rhashtable_params params)
+{
+	if (nondet_bool())
+		return -ENOMEM;
+	prove(!head->is_in);
+	head->is_in = true;
+	t->n++;
+	return 0;
+}
+
+static inline int rhashtable_remove_fast(struct rhashtable *t, struct rhash_head *head,
+					 const struct rhashtable_params params)
+{
+	prove(head->is_in);
+	head->is_in = false;
+	t->n--;
+	return 0;
+}
+
+static u64 boottime;
+#define ktime_get_boottime_ns()		boottime
+#define ktime_get_coarse_boottime_ns()	boottime
+
+static inline int crypto_memneq(const void *a, const void *b, size_t n)
+{
+	return memcmp(a, b, n);
+}
+
+#endif /* _OMERTA_STAND_INS_H */
