@@ -419,7 +419,6 @@ test_bounds_of_secrets() {
 	modprobe omerta
 }
 
-# Secrets are used once, whatever became of the key, the device or the namespace.
 # Dumps end after the last id that there can be.
 test_last_id() {
 	make_ns a
@@ -434,6 +433,7 @@ test_last_id() {
 	is 1 eval "on a timeout 30 omertactl -j key show omr0 | jq length"
 }
 
+# Secrets are used once, whatever became of the key, the device or the namespace.
 test_once_only() {
 	make_both
 	pings a 10.9.0.2

@@ -133,7 +133,7 @@ dropped_once() {
 	"${@:2}" || :
 	await more_than 4 seen " omerta_drop: .* reason=$1 n=1 "
 	end_trace
-	# Of another packet's drop the second half may have been recorded only.
+	# The trace may begin in the middle of another packet's drop.
 	sed -ni '/ omerta_drop: /,$p' "$DIR/trace"
 	# Each is one of a skb, as seen by drop monitors.
 	is "$(seen ' omerta_drop: ' "$DIR/trace")" \

@@ -8,7 +8,6 @@
 #include "datapath/queue.h"
 
 #include <linux/bitops.h>
-#include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
@@ -170,7 +169,7 @@ static void worker_work(struct kthread_work *work)
 	/* Pairs with offer_job(): we see what comes now, or are queued again. */
 	atomic_xchg(&worker->queued, 0);
 	for (;;) {
-		/* Whoever defers an item queues a worker afterwards. */
+		/* A worker is queued after an item was deferred, so it sees the item. */
 		while (!list_empty(&pool->deferred)) {
 			spin_lock_bh(&pool->deferred_lock);
 			item = pool->deferred.next;

@@ -174,19 +174,19 @@ static void any_ring(void)
 	key0.node.is_in = false;
 	key1.node.is_in = false;
 	for (i = 0; i < n_keys; i++) {
-		struct omerta_key any;
+		struct omerta_key any_key;
 
-		*keys[i] = any;
+		*keys[i] = any_key;
 		keys[i]->ring = &ring;
 		keys[i]->used = &used[i];
-		used[i].is_free = !any.users;
+		used[i].is_free = !any_key.users;
 		list_add_tail(&keys[i]->list, &ring.keys);
 		if (nondet_bool())
 			ring.active = keys[i];
 		if (nondet_bool())
 			ring.latest = keys[i];
 		in_flight[i] = nondet_bool();
-		states[i] = any.state;
+		states[i] = any_key.state;
 	}
 	for (i = 0; i < n_keys; i++)
 		assume(key_holds(keys[i], in_flight[i]));
@@ -240,7 +240,6 @@ void prove_seal(void)
 	if (key) {
 		prove(key == active && counter == next && key->tx_next == next + n);
 		prove(boottime < key->seal_until && key->epoch == omerta_keys_epoch.counter);
-		prove(!is_wiped(key) || key->users);
 		omerta_key_put(key);
 	} else if (active) {
 		prove(active->tx_next == next);

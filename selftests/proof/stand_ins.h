@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What keys need of the kernel, for one thread. A lock remembers whether it is held, and the table of keys
- * only how many there are.
+ * The parts of the kernel that keys use, for one thread. A lock remembers whether it is held, and a key
+ * whether it is in the table.
  */
 #ifndef _OMERTA_STAND_INS_H
 #define _OMERTA_STAND_INS_H
@@ -57,7 +57,6 @@ typedef unsigned int refcount_t;
 #define refcount_dec_and_test(r)	(prove(*(r)), !--*(r))
 
 struct rhashtable {
-	int n;
 };
 
 struct rhash_head {
@@ -76,7 +75,6 @@ static inline int rhashtable_insert_fast(struct rhashtable *t, struct rhash_head
 		return -ENOMEM;
 	prove(!head->is_in);
 	head->is_in = true;
-	t->n++;
 	return 0;
 }
 
@@ -85,7 +83,6 @@ static inline int rhashtable_remove_fast(struct rhashtable *t, struct rhash_head
 {
 	prove(head->is_in);
 	head->is_in = false;
-	t->n--;
 	return 0;
 }
 
