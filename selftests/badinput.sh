@@ -63,7 +63,12 @@ table() {
 	2|EINVAL invalid attribute length|raw device-set ifname=str:o1 chunk-size=u64:512
 	2|while the device is down|omertactl link set o0 chunk-size 1024
 	2|while the device is down|omertactl link set o0 fwmark 5 chunk-size 1024
-	2|one queue|ip link add o9 numtxqueues 4 type omerta
+	2|ERANGE out of range|raw device-set ifname=str:o1 channels=u32:0
+	2|ERANGE out of range|raw device-set ifname=str:o1 channels=u32:65
+	2|EINVAL invalid attribute length|raw device-set ifname=str:o1 channels=u8:1
+	2|while the device is down|omertactl link set o0 channels 1
+	2|while the device is down|omertactl link set o0 fwmark 5 channels 1
+	2|as many channels as|omertactl link set o1 channels 64
 	2|maximum|ip link set o0 mtu 63492
 	2|maximum|ip link set o0 mtu 65536
 	2|minimum|ip link set o0 mtu 67

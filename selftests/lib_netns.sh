@@ -150,6 +150,18 @@ make_both() {
 	make_tunnel "$@"
 }
 
+# qdisc_at NS DEV: where the discipline of the first channel's queue is. Over all queues it would
+# not let many packets go at a time.
+qdisc_at() {
+	on "$1" tc qdisc show dev "$2" | grep -q '^qdisc mq 1: root' && echo 'parent 1:1' || echo root
+}
+
+# set_qdisc NS DEV QDISC...: of the first channel's queue
+set_qdisc() {
+	# shellcheck disable=SC2046 # words
+	on "$1" tc qdisc replace dev "$2" $(qdisc_at "$1" "$2") "${@:3}"
+}
+
 # watch_events NS [SECONDS]: into $DIR/events; the watcher ends when none came for
 # so long.
 watch_events() {
@@ -237,11 +249,11 @@ starve() {
 	fi
 }
 
-# starve_napi NS: its device's NAPI has a thread, to which no CPU comes until SPINNER ends
+# starve_napi NS: its device's NAPIs have threads, to which no CPU comes until SPINNER ends
 starve_napi() {
 	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
 	on "$1" tee /sys/class/net/omr0/threaded <<<1
-	taskset -p 2 "$(pgrep '^napi/omr0')"
+	pgrep '^napi/omr0' | xargs -n 1 taskset -p 2
 	starve 1
 }
 

@@ -111,7 +111,8 @@ test_refused() {
 	no 'engine must be auto, lib or one of this architecture' policy inline engine mb-abacus
 	refused on a ip link add omr1 type omerta listen-port 51900 engine mb-abacus
 	refused on a ip link show omr1
-	refused on a ip link add omr1 numtxqueues 2 type omerta
+	refused on a ip link add omr1 numtxqueues 2 numrxqueues 2 type omerta channels 3
+	refused on a ip link show omr1
 	on a ip link help omerta 2>&1 | grep -q 'chunk-size BYTES'
 }
 

@@ -33,7 +33,7 @@ DUMPS = ("allowed-ip-get", "key-get")
 ATTRS = {
     "device": "ifindex ifname listen-port fwmark chunk-size policy percpu-threshold cpus batch df "
               "peers stats max-mtu engine control-rate control-source-rate control-bound epoch "
-              "control-share used-secrets used-secrets-max agent-pid agent-age agent-stats",
+              "control-share used-secrets used-secrets-max agent-pid agent-age agent-stats channels",
     "peer": "ifindex ifname id name public-key endpoint-addr endpoint-port endpoint-scope "
             "keepalive flags allowed-ips stats rx-age path-mtu silent handshake",
     "key": "ifindex ifname peer-id local-id remote-id rx-secret tx-secret activation seal-time "

@@ -126,9 +126,9 @@ waiting() {
 
 # Packets that wait together share records, and those share datagrams.
 test_bunches() {
-	make_both
+	make_both channels 1
 	keep_order b to_a
-	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	set_qdisc a omr0 pfifo limit 10000
 	# A limit learned on the quick link would let much past before anything waits.
 	on a tee /sys/class/net/omr0/queues/tx-0/byte_queue_limits/limit_max <<<100000
 	less_than 1200 waiting 10.9.0.2
@@ -201,10 +201,10 @@ route_mtu() {
 }
 
 test_route_mtu() {
-	make_both
+	make_both channels 1
 	# Each datagram on its own
 	on a ethtool -K to_b tx-udp-segmentation off
-	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	set_qdisc a omr0 pfifo limit 10000
 	on a tee /sys/class/net/omr0/queues/tx-0/byte_queue_limits/limit_max <<<100000
 	on b iptables -A INPUT -p udp --dport 9 -j DROP
 	on b ip6tables -A INPUT -p udp --dport 9 -j DROP
@@ -240,9 +240,9 @@ test_timestamps() {
 test_padded_packets() {
 	local to
 
-	make_both
+	make_both channels 1
 	keep_order b to_a
-	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	set_qdisc a omr0 pfifo limit 10000
 	hold
 	bg b timeout "$WAIT" ./traffic.py receive-padded
 	to=$!
@@ -259,12 +259,12 @@ test_padded_packets() {
 test_mixed_bunches() {
 	local to
 
-	make_both df inherit
+	make_both df inherit channels 1
 	make_ns c
 	make_veth a c
 	make_dev c
 	connect a c
-	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	set_qdisc a omr0 pfifo limit 10000
 	pings a 10.9.0.3
 	hold
 	# tcpdump on a slow kernel falls behind: buffer all of them.
@@ -325,13 +325,13 @@ forward() {
 make_forwarding() {
 	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
 	# With "auto" it would depend on measurements.
-	make_both policy percpu
+	make_both policy percpu channels 1
 	make_ns c
 	make_veth a c
 	on a sysctl -q net.ipv4.ip_forward=1
 	on c ip route add 10.9.0.0/24 via 198.51.100.1
 	on b omertactl peer set omr0 peer 1 allowed-ips 10.9.0.1/32,198.51.100.3/32
-	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	set_qdisc a omr0 pfifo limit 10000
 	# No packet shall wait for an address.
 	pings c 198.51.100.1
 	pings a 10.9.0.2
@@ -363,10 +363,11 @@ test_quick_sender() {
 released() {
 	local received records
 
-	on a tc qdisc replace dev omr0 root tbf rate 80bit burst 200b limit 32mb
+	set_qdisc a omr0 tbf rate 80bit burst 200b limit 32mb
 	received=$(peer_stat b a rx-packets)
 	records=$(peer_stat a b tx-records)
-	on a ./traffic.py send-released "$1"
+	# shellcheck disable=SC2046 # words
+	on a ./traffic.py send-released "$1" $(qdisc_at a omr0)
 	await is $((received + 501)) peer_stat b a rx-packets
 	echo $(($(peer_stat a b tx-records) - records))
 }

@@ -77,8 +77,8 @@ test_packets_followed() {
 }
 
 test_batch_followed() {
-	make_both
-	on a tc qdisc replace dev omr0 root pfifo limit 10000
+	make_both channels 1
+	set_qdisc a omr0 pfifo limit 10000
 	on a tee /sys/class/net/omr0/queues/tx-0/byte_queue_limits/limit_max <<<100000
 	# Packets that waited together share records.
 	on a tc qdisc replace dev to_b root tbf rate 8kbit burst 2k limit 32mb
@@ -205,14 +205,14 @@ queue_stops() {
 }
 
 test_queue_stops() {
-	make_both
+	make_both channels 1
 	on a tc qdisc add dev to_b root tbf rate 2mbit burst 3000 limit 1mb
 	begin_trace
 	on a ./traffic.py send 10.9.0.2 7777 500 1200
 	await is 0 waiting_packets a
 	end_trace
-	more_than 0 seen ' omerta_queue: dev=omr0 cause=bql stopped' "$DIR/trace"
-	more_than 0 seen ' omerta_queue: dev=omr0 cause=bql woken' "$DIR/trace"
+	more_than 0 seen ' omerta_queue: dev=omr0 channel=0 cause=bql stopped' "$DIR/trace"
+	more_than 0 seen ' omerta_queue: dev=omr0 channel=0 cause=bql woken' "$DIR/trace"
 	more_than 0 queue_stops a
 }
 

@@ -121,13 +121,13 @@ test_waits() {
 	make_both
 	waits
 	is 2 grep -c '^omr0 in namespace [0-9]*: registered, [0-9]* references$' "$DIR/waits"
-	is 2 grep -c '^  queue: runs; 0 packets in its qdisc, 0 bytes in flight$' "$DIR/waits"
+	is 2 grep -c '^  queue 0: runs; 0 packets in its qdisc, 0 bytes in flight$' "$DIR/waits"
 	refused grep -E 'peer|locked' "$DIR/waits"
 
 	on a tc qdisc add dev to_b root tbf rate 100kbit burst 3000 limit 1mb
 	on a ./traffic.py send 10.9.0.2 7777 300 1200
 	waits
-	grep -qE '^  queue: stopped by byte queue limits; [1-9][0-9]* packets .* [1-9][0-9]* bytes in' \
+	grep -qE '^  queue [0-9]: stopped by byte queue limits; [1-9][0-9]* packets .* [1-9][0-9]* bytes in' \
 		"$DIR/waits"
 	on a tc qdisc del dev to_b root
 

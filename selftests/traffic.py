@@ -42,9 +42,10 @@ def receiver(address="0.0.0.0"):
     return s
 
 
-def hold_port(address, port):
-    """Occupy a UDP port until killed."""
+def hold_port(address, port, reuse=""):
+    """Occupy a UDP port until killed, with REUSE also one that allows that to others."""
     s = udp(address)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, bool(reuse))
     s.bind((address, int(port)))
     signal.pause()
 
@@ -139,6 +140,23 @@ def receive_numbers(count):
     s = receiver()
     for _ in range(int(count)):
         print(int.from_bytes(s.recv(1 << 16)[:4], "big"))
+
+
+def send_flows(address, flows, count):
+    """Send numbers from several sockets in turns."""
+    sockets = [sender(address) for _ in range(int(flows))]
+    for i in range(int(count)):
+        for s in sockets:
+            s.sendto(i.to_bytes(4, "big"), (address, PORT))
+
+
+def receive_flows(flows, count):
+    """All numbers of all sockets arrive, and those of each in order."""
+    s, got = receiver(), {}
+    for _ in range(int(flows) * int(count)):
+        data, source = s.recvfrom(99)
+        got.setdefault(source, []).append(int.from_bytes(data, "big"))
+    assert list(got.values()) == [list(range(int(count)))] * int(flows), got
 
 
 def receive_nearly_in_order(count):
@@ -262,14 +280,14 @@ def receive_padded():
     assert got == [i % 4 for i in range(400)], got
 
 
-def send_released(cpu):
-    """Send 501 packets from a CPU through a slow qdisc, and make it fast before the last one."""
+def send_released(cpu, *where):
+    """Send 501 packets from a CPU through a slow qdisc there, and make it fast before the last one."""
     os.sched_setaffinity(0, [int(cpu)])
     s = sender()
     for i in range(501):
         if i == 500:
-            subprocess.run("tc qdisc change dev omr0 root tbf rate 2gbit burst 1m limit 32mb",
-                           shell=True, check=True)
+            subprocess.run(["tc", "qdisc", "change", "dev", "omr0", *where, "tbf",
+                            "rate", "2gbit", "burst", "1m", "limit", "32mb"], check=True)
         s.sendto(bytes(150), ("10.9.0.2", PORT))
 
 

@@ -28,7 +28,7 @@ setup() {
 		(umask 077 && head -c 32 /dev/urandom | base64 >"$DIR/$name")
 	done
 	# The other end takes batches, but wants an answer for each question.
-	"${a[@]}" omertactl link add o0 listen-port 51900 batch off
+	"${a[@]}" omertactl link add o0 listen-port 51900 batch off channels 1
 	ip -n wire-a link set o0 addrgenmode none
 	"${a[@]}" sh -c 'echo 1 >/proc/sys/net/ipv6/conf/o0/keep_addr_on_down'
 	"${a[@]}" omertactl peer add o0 id 1 allowed-ips 10.9.0.2/32,fd09::2/128

@@ -413,7 +413,8 @@ def batches_out(peer):
     wanted = [random.randbytes(size) for size in sizes]
     link = ("tc", "qdisc", "replace", "dev", "va", "root", "tbf", "burst", "2k", "limit", "32mb")
     inside("omertactl", "link", "set", "o0", "batch", "on")
-    inside("tc", "qdisc", "replace", "dev", "o0", "root", "pfifo", "limit", "10000")
+    replace = "tc qdisc replace dev o0 %s pfifo limit 10000"
+    inside("sh", "-c", f"{replace % 'parent 1:1'} || {replace % 'root'}")
     inside(*link, "rate", "8kbit")
     inside("python3", "-c", SENDER, "2", *map(str, sizes))
     inside(*link, "rate", "20mbit")

@@ -458,11 +458,15 @@ static enum omerta_drop recv_stranger(struct omerta_tunnel *tun,
 {
 	struct omerta_control *c = &tun->control;
 	u64 now = ktime_get_coarse_ns();
+	bool ok;
 
 	if (b->adm && !b->all_types)
 		return OMERTA_DROP_RX_CONTROL_UNASKED;
-	if (!site_conforms(tun, c->site, &d->from, now) ||
-	    !conforms(&c->others, now, READ_ONCE(c->rate)))
+	spin_lock(&c->lock);
+	ok = site_conforms(tun, c->site, &d->from, now) &&
+	     conforms(&c->others, now, READ_ONCE(c->rate));
+	spin_unlock(&c->lock);
+	if (!ok)
 		return OMERTA_DROP_RX_CONTROL_LIMIT;
 	return deliver(tun, b, d, READ_ONCE(c->share), READ_ONCE(c->share));
 }
@@ -475,7 +479,7 @@ static enum omerta_drop recv_stranger(struct omerta_tunnel *tun,
  * @data: UDP payload
  * @len: its length
  *
- * Context: the device's NAPI, inside an RCU read-side section.
+ * Context: a NAPI of the device, inside an RCU read-side section.
  * Return: OMERTA_DROP_NONE, or the reason to drop it. A worker may drop it later.
  */
 enum omerta_drop omerta_control_recv(struct omerta_tunnel *tun, int iif,

@@ -76,7 +76,7 @@ void omerta_reject(struct omerta_tunnel *tun, struct sk_buff *skb,
 	}
 	skb_dst_force(skb);
 	skb_queue_tail(&tun->rejects, skb);
-	napi_schedule(&tun->napi);
+	napi_schedule(&tun->channel[0]->napi);
 }
 
 /*
@@ -131,7 +131,7 @@ static void send_error(struct sk_buff *skb)
  *
  * Rejects that the errors cause, and those beyond a limit, are left to the next call.
  *
- * Context: the device's NAPI, inside an RCU read-side section.
+ * Context: the NAPI of the device's first channel, inside an RCU read-side section.
  * Return: true if packets are left.
  */
 bool omerta_reject_send(struct omerta_tunnel *tun)

@@ -4,8 +4,8 @@
  *
  * Receive parses the records of datagrams and collects them in bursts. Open runs on one
  * CPU or several (rx_open.c, queue.c). Commit checks the replay window, and deliver hands
- * packets to the stack (rx_commit.c, rx_deliver.c). Everything but open runs in the
- * device's NAPI, which thus serialises the commit.
+ * packets to the stack (rx_commit.c, rx_deliver.c). Everything but open runs in the NAPI of
+ * the channel that a datagram arrived at.
  */
 #include "datapath/rx.h"
 
@@ -18,8 +18,9 @@
 #include "datapath/txq.h"
 #include "datapath/udp.h"
 
-/* Most bursts of a device that are not delivered. */
-#define INFLIGHT_MAX	256
+/* Most bursts of a device that are not delivered; as many are allowed to each channel. */
+#define INFLIGHT_MAX	256U
+#define INFLIGHT_MIN	32U
 /* A longer datagram counts as several units of work. */
 #define UNIT_BYTES	2048
 /* Units of work that are worth a check of the time. */
@@ -65,11 +66,11 @@ static void open_run(struct omerta_job *job, unsigned int i, unsigned int end)
 static void open_done(struct omerta_job *job)
 {
 	struct omerta_rx_burst *burst = container_of(job, struct omerta_rx_burst, job);
-	struct omerta_tunnel *tun = burst->peer->tun;
+	struct omerta_channel *ch = burst->ch;
 
 	local_bh_disable();
-	llist_add(&burst->done, &tun->rx_done);
-	napi_schedule(&tun->napi);
+	llist_add(&burst->done, &ch->rx_done);
+	napi_schedule(&ch->napi);
 	local_bh_enable();
 }
 
@@ -87,9 +88,10 @@ static void burst_free(struct omerta_job *job)
  * several bursts by one. Returns how much of @units was done here, but at least the share of
  * one CPU, since the datagrams were parsed here.
  */
-static unsigned int open_bursts(struct omerta_tunnel *tun, unsigned int units)
+static unsigned int open_bursts(struct omerta_channel *ch, unsigned int units)
 {
-	struct omerta_jobs *jobs = &tun->rx_jobs;
+	struct omerta_jobs *jobs = &ch->rx_jobs;
+	struct omerta_pool *pool = &ch->tun->pool;
 	unsigned int shares, n = jobs->n;
 	u64 total = jobs->bytes, own = 0;
 	struct omerta_rx_burst *burst;
@@ -98,7 +100,7 @@ static unsigned int open_bursts(struct omerta_tunnel *tun, unsigned int units)
 	if (!n)
 		return units;
 	job = jobs->first;
-	shares = omerta_pool_split(&tun->pool, jobs);
+	shares = omerta_pool_split(pool, jobs);
 	burst = container_of(job, struct omerta_rx_burst, job);
 	if (n == 1 && burst->n == 1 && shares > 1) {
 		/* Open a chunk first: a forged record must not occupy other CPUs. */
@@ -107,7 +109,7 @@ static unsigned int open_bursts(struct omerta_tunnel *tun, unsigned int units)
 		job->n_items--;
 		shares = burst->bad ? 1 : min(shares, job->n_items);
 	}
-	omerta_pool_offer(&tun->pool, jobs, shares);
+	omerta_pool_offer(pool, jobs, shares);
 	while ((job = omerta_jobs_pop(jobs))) {
 		if (shares > 1) {
 			own += div_u64((u64)job->bytes * omerta_job_work(job),
@@ -124,10 +126,10 @@ static unsigned int open_bursts(struct omerta_tunnel *tun, unsigned int units)
 }
 
 /* Finish the collection of a burst, to be opened by open_bursts(). */
-static void close_burst(struct omerta_tunnel *tun,
-			struct omerta_rx_burst *burst)
+static void close_burst(struct omerta_channel *ch, struct omerta_rx_burst *burst)
 {
 	enum omerta_drop reason = OMERTA_DROP_NONE;
+	struct omerta_rx_burst *first;
 	u32 len = burst->last.plain_len;
 	unsigned int i;
 
@@ -151,7 +153,7 @@ static void close_burst(struct omerta_tunnel *tun,
 	}
 	if (!burst->inner) {
 		reason = reason ?: OMERTA_DROP_RX_NOMEM;
-		omerta_drop(tun, NULL, reason, burst->n);
+		omerta_drop(ch->tun, NULL, reason, burst->n);
 		for (i = 0; i < burst->n; i++)
 			if (burst->rec[i].outer)
 				OMERTA_RX_CB(burst->rec[i].outer)->reason = reason;
@@ -159,19 +161,27 @@ static void close_burst(struct omerta_tunnel *tun,
 		return;
 	}
 	trace_omerta_rx_receive(burst);
-	WRITE_ONCE(tun->rx_bursts, tun->rx_bursts + 1);
-	burst->merge = !netif_elide_gro(tun->dev);
-	list_add_tail(&burst->list, &burst->peer->rx_fifo);
-	tun->rx_inflight++;
+	WRITE_ONCE(ch->rx_bursts, ch->rx_bursts + 1);
+	burst->merge = !netif_elide_gro(ch->tun->dev);
+	INIT_LIST_HEAD(&burst->list);
+	INIT_LIST_HEAD(&burst->ready);
+	hash_for_each_possible(ch->rx_peers, first, by_peer, (unsigned long)burst->peer)
+		if (first->peer == burst->peer)
+			break;
+	if (first)
+		list_add_tail(&burst->list, &first->list);
+	else
+		hash_add(ch->rx_peers, &burst->by_peer, (unsigned long)burst->peer);
+	ch->rx_inflight++;
 	omerta_job_init(&burst->job,
 			burst->n > 1 ? burst->n : burst->last.n_chunks,
 			burst->n * max(burst->layout.plain_len, OMERTA_CHUNK_COST));
 	burst->job.payload = burst->n * burst->layout.plain_len;
-	omerta_jobs_add(&tun->rx_jobs, &burst->job);
+	omerta_jobs_add(&ch->rx_jobs, &burst->job);
 }
 
 /* Start a burst. Returns NULL with the reason to drop its first record. */
-static struct omerta_rx_burst *begin_burst(struct omerta_tunnel *tun,
+static struct omerta_rx_burst *begin_burst(struct omerta_channel *ch,
 					   const struct datagram *d, u32 key_id,
 					   enum omerta_drop *reason)
 {
@@ -185,13 +195,14 @@ static struct omerta_rx_burst *begin_burst(struct omerta_tunnel *tun,
 	memset(burst, 0, sizeof(*burst));
 	burst->buf = buf;
 	*reason = OMERTA_DROP_RX_KEY_UNKNOWN;
-	burst->key = omerta_key_get(&tun->peers.keys, key_id);
+	burst->key = omerta_key_get(&ch->tun->peers.keys, key_id);
 	if (!burst->key)
 		goto err_burst;
 	burst->peer = omerta_peer_get(container_of(burst->key->ring,
 						   struct omerta_peer, ring));
 	if (!burst->peer)
 		goto err_key;
+	burst->ch = ch;
 	burst->max_records = d->max_records;
 	burst->from = d->from;
 	burst->dsfield = d->dsfield;
@@ -212,7 +223,7 @@ err_burst:
  * Add a record to the current burst, or to a new one, after all checks that are possible
  * before it is opened. Returns the reason to drop it.
  */
-static enum omerta_drop receive_record(struct omerta_tunnel *tun,
+static enum omerta_drop receive_record(struct omerta_channel *ch,
 				       struct omerta_rx_burst **cur_burst,
 				       const struct datagram *d, const u8 *wire, u32 len)
 {
@@ -226,7 +237,7 @@ static enum omerta_drop receive_record(struct omerta_tunnel *tun,
 	if (len < OMERTA_HDR_LEN || omerta_record_parse(&l, wire, len)) {
 		switch (omerta_datagram_type(wire, len)) {
 		case OMERTA_DATAGRAM_CONTROL:
-			return omerta_control_recv(tun, d->skb->skb_iif, &d->from, wire,
+			return omerta_control_recv(ch->tun, d->skb->skb_iif, &d->from, wire,
 						   len);
 		case OMERTA_DATAGRAM_DATA:
 			return OMERTA_DROP_RX_MALFORMED;
@@ -245,8 +256,8 @@ static enum omerta_drop receive_record(struct omerta_tunnel *tun,
 	    (l.wire_len == burst->layout.wire_len && l.class != burst->layout.class) ||
 	    (burst->n + 1) * burst->layout.wire_len > OMERTA_MAX_DATAGRAM) {
 		if (burst)
-			close_burst(tun, burst);
-		burst = begin_burst(tun, d, le32_to_cpu(hdr->key_id), &reason);
+			close_burst(ch, burst);
+		burst = begin_burst(ch, d, le32_to_cpu(hdr->key_id), &reason);
 		*cur_burst = burst;
 		if (!burst)
 			return reason;
@@ -319,7 +330,7 @@ static struct sk_buff *make_contiguous(struct sk_buff *skb, u32 size)
 }
 
 /* Receive the datagrams of an skb. Returns the units of work, at least 1. */
-static unsigned int receive_skb(struct omerta_tunnel *tun,
+static unsigned int receive_skb(struct omerta_channel *ch,
 				struct omerta_rx_burst **cur_burst,
 				struct sk_buff *skb, bool more)
 {
@@ -331,12 +342,12 @@ static unsigned int receive_skb(struct omerta_tunnel *tun,
 	const u8 *data;
 
 	/* Tags do not cover the addresses, so the UDP checksum has to be right. */
-	if (unlikely(!omerta_udp_csum_ok(tun, skb))) {
-		omerta_drop(tun, skb, OMERTA_DROP_RX_CHECKSUM, datagrams);
+	if (unlikely(!omerta_udp_csum_ok(ch, skb))) {
+		omerta_drop(ch->tun, skb, OMERTA_DROP_RX_CHECKSUM, datagrams);
 		return datagrams;
 	}
 	if (unlikely(!skb->len)) {
-		omerta_drop(tun, skb, OMERTA_DROP_RX_TYPE, 1);
+		omerta_drop(ch->tun, skb, OMERTA_DROP_RX_TYPE, 1);
 		return 1;
 	}
 	omerta_udp_source(skb, &d.from, &d.dsfield);
@@ -345,7 +356,7 @@ static unsigned int receive_skb(struct omerta_tunnel *tun,
 			     (unsigned int)RECORDS_MAX);
 	d.skb = make_contiguous(skb, size);
 	if (!d.skb) {
-		omerta_drop(tun, skb, OMERTA_DROP_RX_NOMEM, datagrams);
+		omerta_drop(ch->tun, skb, OMERTA_DROP_RX_NOMEM, datagrams);
 		return datagrams;
 	}
 	OMERTA_RX_CB(d.skb)->reason = OMERTA_DROP_NONE;
@@ -353,10 +364,10 @@ static unsigned int receive_skb(struct omerta_tunnel *tun,
 	while ((len = skb_seq_read(done, &data, &st))) {
 		for (; len; len -= n, data += n, done += n) {
 			n = min(len, size);
-			reason = receive_record(tun, cur_burst, &d, data, n);
+			reason = receive_record(ch, cur_burst, &d, data, n);
 			if (likely(!reason))
 				continue;
-			omerta_drop(tun, NULL, reason, 1);
+			omerta_drop(ch->tun, NULL, reason, 1);
 			OMERTA_RX_CB(d.skb)->reason = reason;
 		}
 	}
@@ -367,7 +378,7 @@ static unsigned int receive_skb(struct omerta_tunnel *tun,
 
 /**
  * omerta_rx_poll() - NAPI's poll function
- * @napi: the device's
+ * @napi: a channel's
  * @budget: most work: datagrams to open, where one of several KiB counts as several units, and
  *	    also as many packets to deliver; fewer if they take long
  *
@@ -381,63 +392,65 @@ static unsigned int receive_skb(struct omerta_tunnel *tun,
  */
 int omerta_rx_poll(struct napi_struct *napi, int budget)
 {
-	struct omerta_tunnel *tun = container_of(napi, struct omerta_tunnel,
-						 napi);
+	struct omerta_channel *ch = container_of(napi, struct omerta_channel, napi);
+	struct omerta_tunnel *tun = ch->tun;
 	unsigned int shares = omerta_pool_shares(&tun->pool), limit;
+	unsigned int inflight_max = max(INFLIGHT_MAX / tun->n_channels, INFLIGHT_MIN);
 	int opened = 0, delivered, units = 0, n;
 	struct omerta_rx_burst *burst = NULL;
 	struct sk_buff *skb;
 	bool rejects, is_long;
 	u64 until = 0;
 
-	WRITE_ONCE(tun->rx_polls, tun->rx_polls + 1);
-	omerta_txq_poll(tun);
+	WRITE_ONCE(ch->rx_polls, ch->rx_polls + 1);
+	WRITE_ONCE(ch->rx_cpu, smp_processor_id());
+	omerta_txq_poll(ch);
 	rcu_read_lock();
-	rejects = omerta_reject_send(tun);
-	omerta_rx_take_done(tun);
-	delivered = omerta_rx_deliver(tun, budget, &until);
+	rejects = !ch->index && omerta_reject_send(tun);
+	omerta_rx_take_done(ch);
+	delivered = omerta_rx_deliver(ch, budget, &until);
 	/*
 	 * If too many bursts are in flight, other CPUs have some of them: open_done()
 	 * schedules NAPI, and meanwhile datagrams wait in the socket's buffer.
 	 */
 	while (opened < budget && delivered < budget &&
-	       tun->rx_inflight < INFLIGHT_MAX) {
+	       ch->rx_inflight < inflight_max) {
 		if (until && omerta_rx_time_left(&until) < OPEN_TIME) {
 			opened = budget;
 			break;
 		}
-		skb = omerta_udp_recv(tun);
+		skb = omerta_udp_recv(ch);
 		if (!skb)
 			break;
-		n = receive_skb(tun, &burst, skb, omerta_udp_has_more(tun));
+		n = receive_skb(ch, &burst, skb, omerta_udp_has_more(ch));
 		units += n;
 		/* A long datagram fills all lanes by itself, and may take all the time. */
 		is_long = n >= CHECK_UNITS && units >= CHECK_UNITS * shares;
 		if (is_long && burst) {
-			close_burst(tun, burst);
+			close_burst(ch, burst);
 			burst = NULL;
 		}
 		/* Dropped datagrams cannot be shared with other CPUs: count them in full. */
 		limit = budget - opened;
-		if (tun->rx_jobs.n || (burst && burst->n))
+		if (ch->rx_jobs.n || (burst && burst->n))
 			limit *= shares;
-		if (!is_long && units < limit && tun->rx_inflight < INFLIGHT_MAX &&
-		    !omerta_pool_is_enough(&tun->pool, &tun->rx_jobs))
+		if (!is_long && units < limit && ch->rx_inflight < inflight_max &&
+		    !omerta_pool_is_enough(&tun->pool, &ch->rx_jobs))
 			continue;
 		/* Opening so much may take long. */
 		if (units >= CHECK_UNITS)
 			omerta_rx_time_left(&until);
-		opened += open_bursts(tun, units);
+		opened += open_bursts(ch, units);
 		units = 0;
-		omerta_rx_take_done(tun);
-		delivered += omerta_rx_deliver(tun, budget - delivered, &until);
+		omerta_rx_take_done(ch);
+		delivered += omerta_rx_deliver(ch, budget - delivered, &until);
 	}
 	if (burst)
-		close_burst(tun, burst);
-	opened += open_bursts(tun, units);
-	omerta_rx_take_done(tun);
+		close_burst(ch, burst);
+	opened += open_bursts(ch, units);
+	omerta_rx_take_done(ch);
 	if (delivered < budget)
-		delivered += omerta_rx_deliver(tun, budget - delivered, &until);
+		delivered += omerta_rx_deliver(ch, budget - delivered, &until);
 	rcu_read_unlock();
 
 	if (opened >= budget || delivered >= budget || rejects)

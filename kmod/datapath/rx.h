@@ -7,6 +7,6 @@
 #include "datapath/tunnel.h"
 
 int omerta_rx_poll(struct napi_struct *napi, int budget);
-void omerta_rx_purge(struct omerta_tunnel *tun);
+void omerta_rx_purge(struct omerta_channel *ch);
 
 #endif /* _OMERTA_RX_H */

@@ -40,8 +40,11 @@ struct omerta_rx_record {
  * struct omerta_rx_burst - received records of one key
  * @job: opens the burst; its items are records, or the chunks of a lone record from
  *	 @first_chunk on
- * @list: member of the peer's fifo; NAPI only
- * @done: member of the device's list of opened bursts
+ * @list: bursts of the same peer and channel, in the order of arrival; NAPI only
+ * @by_peer: member of the channel's table if it is the first of them; NAPI only
+ * @ready: member of the channel's list if it is also open; NAPI only
+ * @done: member of the channel's list of opened bursts
+ * @ch: the channel
  * @peer: the peer; a reference
  * @key: the key; a reference
  * @from: source of the records
@@ -67,7 +70,10 @@ struct omerta_rx_record {
 struct omerta_rx_burst {
 	struct omerta_job job;
 	struct list_head list;
+	struct hlist_node by_peer;
+	struct list_head ready;
 	struct llist_node done;
+	struct omerta_channel *ch;
 	struct omerta_peer *peer;
 	struct omerta_key *key;
 	struct omerta_endpoint from;
@@ -114,9 +120,9 @@ void omerta_rx_check(struct omerta_rx_burst *burst, unsigned int i, bool authent
 void omerta_rx_free_outer(struct sk_buff *outer);
 void omerta_rx_release(struct omerta_rx_burst *burst);
 void omerta_rx_opened(struct omerta_rx_burst *burst);
-void omerta_rx_take_done(struct omerta_tunnel *tun);
+void omerta_rx_take_done(struct omerta_channel *ch);
 s64 omerta_rx_time_left(u64 *until);
-int omerta_rx_deliver(struct omerta_tunnel *tun, int budget, u64 *until);
+int omerta_rx_deliver(struct omerta_channel *ch, int budget, u64 *until);
 
 int omerta_rx_deliver_burst(struct omerta_rx_burst *burst, int budget);
 

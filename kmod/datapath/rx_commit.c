@@ -23,7 +23,7 @@
  * omerta_rx_free_outer() - free a datagram
  * @outer: the datagram. If a record of it was dropped, drop monitors see it as dropped.
  *
- * Context: the device's NAPI, or nothing is received any more; BH off.
+ * Context: the channel's NAPI, or nothing is received any more; BH off.
  */
 void omerta_rx_free_outer(struct sk_buff *outer)
 {
@@ -39,7 +39,7 @@ void omerta_rx_free_outer(struct sk_buff *outer)
  * omerta_rx_release() - put all references that a burst holds
  * @burst: the burst; no CPU works on it any more
  *
- * Context: the device's NAPI, or nothing is received any more; BH off.
+ * Context: the channel's NAPI, or nothing is received any more; BH off.
  */
 void omerta_rx_release(struct omerta_rx_burst *burst)
 {
@@ -54,15 +54,14 @@ void omerta_rx_release(struct omerta_rx_burst *burst)
 	burst->peer = NULL;
 }
 
-/* Accept an opened record, or set the reason to drop it. */
+/* Accept an opened record, or set the reason to drop it. @activated is set as by the key. */
 static enum omerta_fresh commit_record(struct omerta_rx_burst *burst,
-				       unsigned int i)
+				       unsigned int i, bool *activated)
 {
 	const struct omerta_layout *l = OMERTA_RX_LAYOUT(burst, i);
 	struct omerta_rx_record *rec = &burst->rec[i];
 	struct omerta_peer *peer = burst->peer;
 	enum omerta_fresh fresh;
-	bool activated;
 
 	if (unlikely(rec->reason == OMERTA_DROP_RX_AUTH)) {
 		omerta_key_auth_failed(burst->key);
@@ -72,15 +71,12 @@ static enum omerta_fresh commit_record(struct omerta_rx_burst *burst,
 		rec->reason = OMERTA_DROP_RX_KEY_EXPIRED;
 		return OMERTA_FRESH_NOT;
 	}
-	fresh = omerta_key_commit(burst->key, rec->counter, l->wire_len,
-				  &activated);
+	fresh = omerta_key_commit(burst->key, rec->counter, l->wire_len, activated);
 	if (unlikely(fresh == OMERTA_FRESH_NOT)) {
 		rec->reason = omerta_key_can_open(burst->key) ? OMERTA_DROP_RX_REPLAY :
 								OMERTA_DROP_RX_KEY_EXPIRED;
 		return OMERTA_FRESH_NOT;
 	}
-	if (unlikely(activated))
-		omerta_tx_flush(peer);
 	if (l->plain_len && !READ_ONCE(peer->answer_at)) {
 		WRITE_ONCE(peer->answer_at, (jiffies + ANSWER_TIME) | 1);
 		omerta_peer_due(peer, jiffies + ANSWER_TIME);
@@ -93,16 +89,18 @@ static int commit_burst(struct omerta_rx_burst *burst)
 {
 	struct omerta_peer *peer = burst->peer;
 	struct sk_buff *outer = NULL;
+	bool newest = false, activated = false;
 	u32 records = 0, bytes = 0;
-	bool newest = false;
 	unsigned int i;
 
 	burst->committed = true;
 	if (burst->n == 1)
 		omerta_rx_check(burst, 0, !burst->bad);
+	/* Records of a key may arrive at several channels. */
+	spin_lock(&burst->key->rx_lock);
 	for (i = 0; i < burst->n; i++) {
 		struct omerta_rx_record *rec = &burst->rec[i];
-		enum omerta_fresh fresh = commit_record(burst, i);
+		enum omerta_fresh fresh = commit_record(burst, i, &activated);
 
 		trace_omerta_rx_commit(burst, rec);
 		if (rec->outer)
@@ -117,7 +115,11 @@ static int commit_burst(struct omerta_rx_burst *burst)
 			OMERTA_RX_CB(outer)->reason = rec->reason;
 		}
 	}
+	if (newest)
+		omerta_peer_set_endpoint(peer, &burst->from, true);
+	spin_unlock(&burst->key->rx_lock);
 	if (records) {
+		WRITE_ONCE(burst->ch->rx_records, burst->ch->rx_records + records);
 		omerta_peer_stats_rx(peer->stats, 0, 0, records, bytes);
 		WRITE_ONCE(peer->rx_last, ktime_get_coarse_boottime_ns());
 		if (READ_ONCE(peer->waiting_since)) {
@@ -126,81 +128,67 @@ static int commit_burst(struct omerta_rx_burst *burst)
 			if (unlikely(READ_ONCE(peer->silent_since)))
 				omerta_peer_due(peer, jiffies);
 		}
-		if (newest)
-			omerta_peer_set_endpoint(peer, &burst->from, true);
 	}
+	if (unlikely(activated))
+		omerta_tx_flush(peer);
 	return burst->n / COMMITS;
-}
-
-/* A peer gets a turn while the burst at the head of its fifo is open. */
-static void update_turn(struct omerta_tunnel *tun, struct omerta_peer *peer)
-{
-	struct omerta_rx_burst *burst;
-
-	burst = list_first_entry_or_null(&peer->rx_fifo, struct omerta_rx_burst, list);
-	if (burst && burst->opened)
-		list_move_tail(&peer->rx_ready, &tun->rx_ready);
-	else
-		list_del_init(&peer->rx_ready);
 }
 
 /**
  * omerta_rx_opened() - note that every record of a burst is opened
- * @burst: the burst, in its peer's fifo
+ * @burst: the burst. The first one of a peer and channel gets a turn.
  *
- * Context: the device's NAPI, inside an RCU read-side section.
+ * Context: the channel's NAPI, inside an RCU read-side section.
  */
 void omerta_rx_opened(struct omerta_rx_burst *burst)
 {
 	burst->opened = true;
-	if (list_empty(&burst->peer->rx_ready))
-		update_turn(burst->peer->tun, burst->peer);
+	if (hash_hashed(&burst->by_peer))
+		list_add_tail(&burst->ready, &burst->ch->rx_ready);
 }
 
 /**
  * omerta_rx_take_done() - take the bursts that other CPUs have opened
- * @tun: the device
+ * @ch: the channel
  *
  * Context: as omerta_rx_opened().
  */
-void omerta_rx_take_done(struct omerta_tunnel *tun)
+void omerta_rx_take_done(struct omerta_channel *ch)
 {
 	struct omerta_rx_burst *burst, *tmp;
 	struct llist_node *done;
 
-	if (llist_empty(&tun->rx_done))
+	if (llist_empty(&ch->rx_done))
 		return;
 	/* A burst stays at least until it is marked here. */
-	done = llist_reverse_order(llist_del_all(&tun->rx_done));
+	done = llist_reverse_order(llist_del_all(&ch->rx_done));
 	llist_for_each_entry_safe(burst, tmp, done, done)
 		omerta_rx_opened(burst);
 }
 
-/* Finish a burst that is delivered. The peer stays until the end of the RCU section. */
-static void end_burst(struct omerta_tunnel *tun, struct omerta_rx_burst *burst)
+/*
+ * Finish a burst that is delivered. The next one of its peer is the first now. The peer stays
+ * until the end of the RCU section.
+ */
+static void end_burst(struct omerta_channel *ch, struct omerta_rx_burst *burst)
 {
-	struct omerta_peer *peer = burst->peer;
+	struct omerta_rx_burst *next = list_next_entry(burst, list);
 
-	list_del(&burst->list);
-	tun->rx_inflight--;
-	update_turn(tun, peer);
+	hash_del(&burst->by_peer);
+	list_del(&burst->ready);
+	if (next != burst) {
+		list_del(&burst->list);
+		hash_add(ch->rx_peers, &next->by_peer, (unsigned long)next->peer);
+		if (next->opened)
+			list_add_tail(&next->ready, &ch->rx_ready);
+	}
+	ch->rx_inflight--;
 	/*
 	 * A worker that never runs may hold its reference for a long time: release the
 	 * burst's resources now.
 	 */
 	omerta_rx_release(burst);
 	omerta_job_put(&burst->job);
-}
-
-/* The burst whose turn it is, or NULL. */
-static struct omerta_rx_burst *next_burst(struct omerta_tunnel *tun)
-{
-	struct omerta_peer *peer;
-
-	peer = list_first_entry_or_null(&tun->rx_ready, struct omerta_peer, rx_ready);
-	if (!peer)
-		return NULL;
-	return list_first_entry(&peer->rx_fifo, struct omerta_rx_burst, list);
 }
 
 /**
@@ -220,23 +208,24 @@ s64 omerta_rx_time_left(u64 *until)
 
 /**
  * omerta_rx_deliver() - commit opened bursts, and deliver their packets to the stack
- * @tun: the device
+ * @ch: the channel
  * @budget: most packets, approximately; more than 0
  * @until: see omerta_rx_time_left()
  *
  * Peers take turns. The rest of a burst is left to the next call.
  *
- * Context: the device's NAPI, inside an RCU read-side section.
+ * Context: the channel's NAPI, inside an RCU read-side section.
  * Return: work done, in packets; less than @budget if nothing is left.
  */
-int omerta_rx_deliver(struct omerta_tunnel *tun, int budget, u64 *until)
+int omerta_rx_deliver(struct omerta_channel *ch, int budget, u64 *until)
 {
 	struct omerta_rx_burst *burst;
 	int work = 0, check = CHECK_PACKETS;
 
 	if (*until && omerta_rx_time_left(until) <= 0)
 		return budget;
-	while (work < budget && (burst = next_burst(tun))) {
+	while (work < budget &&
+	       (burst = list_first_entry_or_null(&ch->rx_ready, struct omerta_rx_burst, ready))) {
 		if (!burst->committed)
 			work += commit_burst(burst);
 		do {
@@ -248,20 +237,20 @@ int omerta_rx_deliver(struct omerta_tunnel *tun, int budget, u64 *until)
 				work = max(work, budget);
 		} while (burst->next < burst->n && work < budget);
 		if (burst->next == burst->n)
-			end_burst(tun, burst);
+			end_burst(ch, burst);
 		else
-			update_turn(tun, burst->peer);
+			list_move_tail(&burst->ready, &ch->rx_ready);
 	}
 	return work;
 }
 
 /**
  * omerta_rx_purge() - drop bursts that are opened but not delivered
- * @tun: the device; its NAPI is disabled, and its workers are idle
+ * @ch: the channel; its NAPI is disabled, and the device's workers are idle
  *
  * Context: process context.
  */
-void omerta_rx_purge(struct omerta_tunnel *tun)
+void omerta_rx_purge(struct omerta_channel *ch)
 {
 	struct omerta_rx_burst *burst;
 	struct sk_buff *outer = NULL;
@@ -269,8 +258,9 @@ void omerta_rx_purge(struct omerta_tunnel *tun)
 
 	local_bh_disable();
 	rcu_read_lock();
-	omerta_rx_take_done(tun);
-	while ((burst = next_burst(tun))) {
+	omerta_rx_take_done(ch);
+	while ((burst = list_first_entry_or_null(&ch->rx_ready, struct omerta_rx_burst,
+						 ready))) {
 		for (i = 0, n = 0; i < burst->n; i++) {
 			struct omerta_rx_record *rec = &burst->rec[i];
 
@@ -282,8 +272,8 @@ void omerta_rx_purge(struct omerta_tunnel *tun)
 			OMERTA_RX_CB(outer)->reason = OMERTA_DROP_RX_DOWN;
 			n++;
 		}
-		omerta_drop(tun, NULL, OMERTA_DROP_RX_DOWN, n);
-		end_burst(tun, burst);
+		omerta_drop(ch->tun, NULL, OMERTA_DROP_RX_DOWN, n);
+		end_burst(ch, burst);
 	}
 	rcu_read_unlock();
 	local_bh_enable();

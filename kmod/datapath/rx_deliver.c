@@ -60,10 +60,11 @@ static void deliver_skb(struct omerta_rx_burst *burst, unsigned int i, struct sk
 		skb->ip_summed = CHECKSUM_UNNECESSARY;
 		skb->csum_level = ~0;
 	}
+	WRITE_ONCE(burst->ch->rx_packets, burst->ch->rx_packets + packets);
 	omerta_dev_stats_rx(tun->dev, packets, bytes);
 	omerta_peer_stats_rx(peer->stats, packets, bytes, 0, 0);
 	trace_omerta_rx_deliver(burst, &burst->rec[i], skb, packets);
-	napi_gro_receive(&tun->napi, skb);
+	napi_gro_receive(&burst->ch->napi, skb);
 }
 
 /* Drop @n packets of the burst, the first of them in record @i, for lack of memory. */
@@ -222,7 +223,7 @@ static void deliver_super(struct omerta_rx_burst *burst, unsigned int first,
  *	   delivered
  * @budget: most packets, approximately
  *
- * Context: the device's NAPI.
+ * Context: the channel's NAPI.
  * Return: number of packets.
  */
 int omerta_rx_deliver_burst(struct omerta_rx_burst *burst, int budget)

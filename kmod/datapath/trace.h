@@ -74,6 +74,7 @@ TRACE_EVENT(omerta_tx_assign,
 		__field(u32, packets)
 		__field(u32, bytes)
 		__field(u32, wire_len)
+		__field(u32, channel)
 	),
 
 	TP_fast_assign(
@@ -84,12 +85,14 @@ TRACE_EVENT(omerta_tx_assign,
 		__entry->records = burst->n;
 		__entry->packets = burst->packets;
 		__entry->bytes = burst->bytes;
+		__entry->channel = burst->ch->index;
 		__entry->wire_len = burst->wire_len;
 	),
 
-	TP_printk("dev=%s peer=%u key=0x%x counter=%llu records=%u packets=%u bytes=%u wire_len=%u",
+	TP_printk("dev=%s peer=%u key=0x%x counter=%llu records=%u packets=%u bytes=%u wire_len=%u channel=%u",
 		  __entry->dev, __entry->peer, __entry->key, __entry->counter,
-		  __entry->records, __entry->packets, __entry->bytes, __entry->wire_len)
+		  __entry->records, __entry->packets, __entry->bytes, __entry->wire_len,
+		  __entry->channel)
 );
 
 /* A packet or super-packet of that burst, and the records that hold it. */
@@ -213,6 +216,7 @@ TRACE_EVENT(omerta_rx_receive,
 		__field(u64, counter)
 		__field(u32, records)
 		__field(u32, wire_len)
+		__field(u32, channel)
 		__array(u8, from, sizeof(struct sockaddr_in6))
 	),
 
@@ -224,12 +228,14 @@ TRACE_EVENT(omerta_rx_receive,
 		__entry->records = burst->n;
 		__entry->wire_len = (burst->n - 1) * burst->layout.wire_len +
 				    burst->last.wire_len;
+		__entry->channel = burst->ch->index;
 		omerta_endpoint_sockaddr(&burst->from, (void *)__entry->from);
 	),
 
-	TP_printk("dev=%s peer=%u key=0x%x counter=%llu records=%u wire_len=%u from=%pISpc",
+	TP_printk("dev=%s peer=%u key=0x%x counter=%llu records=%u wire_len=%u from=%pISpc channel=%u",
 		  __entry->dev, __entry->peer, __entry->key, __entry->counter,
-		  __entry->records, __entry->wire_len, __entry->from)
+		  __entry->records, __entry->wire_len, __entry->from,
+		  __entry->channel)
 );
 
 /* A record passed the replay window, or is dropped for a reason. */
@@ -320,26 +326,28 @@ TRACE_EVENT_CONDITION(omerta_drop,
 		  __entry->n, __entry->location)
 );
 
-/* The transmit queue stopped, or was woken. */
+/* A transmit queue stopped, or was woken. */
 TRACE_EVENT(omerta_queue,
 
-	TP_PROTO(const struct omerta_tunnel *tun, enum omerta_queue_cause cause, bool stopped),
+	TP_PROTO(const struct omerta_channel *ch, enum omerta_queue_cause cause, bool stopped),
 
-	TP_ARGS(tun, cause, stopped),
+	TP_ARGS(ch, cause, stopped),
 
 	TP_STRUCT__entry(
 		__array(char, dev, IFNAMSIZ)
+		__field(u32, channel)
 		__field(u8, cause)
 		__field(bool, stopped)
 	),
 
 	TP_fast_assign(
-		memcpy(__entry->dev, tun->dev->name, IFNAMSIZ);
+		memcpy(__entry->dev, ch->tun->dev->name, IFNAMSIZ);
+		__entry->channel = ch->index;
 		__entry->cause = cause;
 		__entry->stopped = stopped;
 	),
 
-	TP_printk("dev=%s cause=%s %s", __entry->dev,
+	TP_printk("dev=%s channel=%u cause=%s %s", __entry->dev, __entry->channel,
 		  __print_symbolic(__entry->cause,
 				   { OMERTA_QUEUE_BQL, "bql" },
 				   { OMERTA_QUEUE_IN_FLIGHT, "in-flight" },

@@ -3,6 +3,7 @@
 #define _OMERTA_TUNNEL_H
 
 #include <linux/cache.h>
+#include <linux/hashtable.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
@@ -24,6 +25,9 @@ struct omerta_binding;
 struct omerta_engine;
 struct omerta_tenant;
 
+/* Most channels of a device */
+#define OMERTA_CHANNELS_MAX	64
+
 /* Most packets in a bunch. */
 #define OMERTA_BUNCH_MAX	64
 
@@ -39,6 +43,70 @@ struct omerta_bunch {
 	u8 outer;
 	unsigned int n;
 	struct sk_buff *skb[OMERTA_BUNCH_MAX];
+};
+
+/* Buckets of a channel's table of peers whose bursts are in flight; a power of two. */
+#define OMERTA_RX_PEERS_BITS	6
+
+/**
+ * struct omerta_channel - a transmit queue, sockets, and the NAPI that serves them
+ * @tun: the device
+ * @index: number of the channel, and of its queues
+ * @sk: sockets while the device is up; changed under RTNL and the device's lock
+ * @spare: sockets that are to replace @sk, or were replaced; under RTNL
+ * @queue: the transmit queue; constant
+ * @bunch: packets that are collected for sending; lock: the queue's
+ * @tx_jobs: bursts to be sealed; lock: the queue's
+ * @txq: state of the transmit queue
+ * @tx_packets: inner packets sent
+ * @tx_records: records sent, keepalives too
+ * @xmit_class: lockdep class of the queue's lock
+ * @napi: receives, commits and delivers
+ * @rx_done: bursts whose last chunk another CPU has opened
+ * @rx_ready: first bursts of peers that are open, in turn; NAPI only
+ * @rx_peers: first burst in flight of each peer that has one, by the peer; NAPI only
+ * @rx_jobs: bursts to be opened; NAPI only
+ * @rx_inflight: number of bursts that are not delivered; NAPI only
+ * @rx_next: family whose socket is read next; NAPI only
+ * @rx_polls: runs of NAPI; written by NAPI only
+ * @rx_bursts: bursts that were received; written by NAPI only
+ * @rx_packets: inner packets delivered; written by NAPI only
+ * @rx_records: fresh authentic records; written by NAPI only
+ * @rx_cpu: CPU of the latest run of NAPI; written by NAPI only
+ * @rx_rest: datagrams of sockets that were replaced
+ *
+ * Channels share no memory that the datapath writes to.
+ */
+struct omerta_channel {
+	/* Read by both directions */
+	struct omerta_tunnel *tun;
+	unsigned int index;
+	struct sock __rcu *sk[OMERTA_FAMILIES];
+	struct socket *spare[OMERTA_FAMILIES];
+
+	/* Transmit side */
+	struct netdev_queue *queue ____cacheline_aligned_in_smp;
+	struct omerta_bunch bunch;
+	struct omerta_jobs tx_jobs;
+	struct omerta_txq txq;
+	atomic_long_t tx_packets;
+	atomic_long_t tx_records;
+	struct lock_class_key xmit_class;
+
+	/* Receive side */
+	struct napi_struct napi ____cacheline_aligned_in_smp;
+	struct llist_head rx_done;
+	struct list_head rx_ready;
+	DECLARE_HASHTABLE(rx_peers, OMERTA_RX_PEERS_BITS);
+	struct omerta_jobs rx_jobs;
+	unsigned int rx_inflight;
+	unsigned int rx_next;
+	unsigned long rx_polls;
+	unsigned long rx_bursts;
+	unsigned long rx_packets;
+	unsigned long rx_records;
+	int rx_cpu;
+	struct sk_buff_head rx_rest;
 };
 
 #define OMERTA_CONTROL_SITES	512
@@ -58,8 +126,9 @@ struct omerta_bunch {
  * @source_rate: datagrams of one source per second; lock: the device's, read without
  * @share: sixteenths of the reader's buffer that strangers may fill; lock: the device's,
  *	   read without
- * @others: theoretical arrival time of the limit on all strangers; NAPI only
- * @site: theoretical arrival times of the limits on their sources, by hash; NAPI only
+ * @lock: protects @others and @site; BH off
+ * @others: theoretical arrival time of the limit on all strangers; lock: @lock
+ * @site: theoretical arrival times of the limits on their sources, by hash; lock: @lock
  */
 struct omerta_control {
 	struct omerta_binding __rcu *bound;
@@ -73,6 +142,7 @@ struct omerta_control {
 	u32 rate;
 	u32 source_rate;
 	u32 share;
+	spinlock_t lock; /* protects @others and @site */
 	u64 others;
 	u64 site[OMERTA_CONTROL_SITES];
 };
@@ -80,7 +150,6 @@ struct omerta_control {
 /**
  * struct omerta_tunnel - private part of a device
  * @dev: the device
- * @sk: sockets while the device is up; changed under RTNL and @lock
  * @engine: engine that seals and opens; lock: @lock, read without
  * @drops: drop counters
  * @tenant: pays for packets and datagrams that wait; changed while the device is down,
@@ -98,26 +167,15 @@ struct omerta_control {
  * @port: UDP port asked for or in use, host order, 0 for any; lock: @lock
  * @hash_key: secret, constant
  * @peers: its peers
- * @bunch: packets that are collected for sending; lock: the queue's
- * @tx_jobs: bursts to be sealed; lock: the queue's
- * @txq: state of the transmit queue
- * @xmit_class: lockdep class of the queue's lock
- * @napi: receives, commits and delivers
- * @rx_done: bursts whose last chunk another CPU has opened
+ * @n_channels: number of channels in use; changed while the device is down
+ * @channel: its channels; the first @n_channels are in use, others may be NULL. One that exists
+ *	     stays as long as the device.
  * @rejects: packets to be dropped whose senders get an ICMP error
- * @rx_ready: peers whose next burst is open, in turn; NAPI only
- * @rx_jobs: bursts to be opened; NAPI only
- * @rx_inflight: number of bursts that are not delivered; NAPI only
- * @rx_next: family whose socket is read next; NAPI only
- * @rx_polls: runs of NAPI; written by NAPI only
- * @rx_bursts: bursts that were received; written by NAPI only
- * @rx_rest: datagrams of sockets that were replaced
  * @control: control datagrams
  */
 struct omerta_tunnel {
 	/* Read by both directions */
 	struct net_device *dev;
-	struct sock __rcu *sk[OMERTA_FAMILIES];
 	const struct omerta_engine *engine;
 	struct omerta_drops __percpu *drops;
 	struct omerta_tenant *tenant;
@@ -137,24 +195,23 @@ struct omerta_tunnel {
 	siphash_aligned_key_t hash_key;
 	struct omerta_peers peers;
 
-	/* Transmit side */
-	struct omerta_bunch bunch ____cacheline_aligned_in_smp;
-	struct omerta_jobs tx_jobs;
-	struct omerta_txq txq;
-	struct lock_class_key xmit_class;
-
-	/* Receive side */
-	struct napi_struct napi ____cacheline_aligned_in_smp;
-	struct llist_head rx_done;
+	unsigned int n_channels;
+	struct omerta_channel *channel[OMERTA_CHANNELS_MAX];
 	struct sk_buff_head rejects;
-	struct list_head rx_ready;
-	struct omerta_jobs rx_jobs;
-	unsigned int rx_inflight;
-	unsigned int rx_next;
-	unsigned long rx_polls;
-	unsigned long rx_bursts;
-	struct sk_buff_head rx_rest;
 	struct omerta_control control;
 };
+
+/**
+ * omerta_channels() - number of channels in use
+ * @tun: the device
+ *
+ * Context: any. It changes only while the device is down and RTNL is held.
+ * Return: the number; so many channels exist.
+ */
+static inline unsigned int omerta_channels(const struct omerta_tunnel *tun)
+{
+	/* Pairs with the release in omerta_channels_set(). */
+	return smp_load_acquire(&tun->n_channels);
+}
 
 #endif /* _OMERTA_TUNNEL_H */

@@ -3,13 +3,14 @@
  * Transmit path: take -> assign -> seal -> send.
  *
  * Take collects packets from the qdisc. Assign gives a packet its route, key and counter,
- * and appends it to the peer's fifo. Seal works outside of all locks, on one CPU or
+ * and appends it to the fifo of its peer and channel. Seal works outside of all locks, on one CPU or
  * several (tx_burst.c, queue.c). Send takes sealed bursts from the head of the fifo
  * (tx_send.c).
  */
 #include "datapath/tx.h"
 
 #include <linux/if_ether.h>
+#include <linux/jhash.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <net/inet_ecn.h>
@@ -98,26 +99,26 @@ static u8 outer_fields(const struct omerta_tunnel *tun, const struct sk_buff *sk
  * Give a burst its route, key and counters, and append it to the fifo. On failure the burst
  * is freed; its packets stay the caller's.
  */
-static enum omerta_drop assign_burst(struct omerta_peer *peer,
+static enum omerta_drop assign_burst(struct omerta_peer *peer, struct omerta_channel *ch,
 				     struct omerta_tx_burst *burst, u8 outer)
 {
-	struct omerta_tunnel *tun = peer->tun;
 	enum omerta_drop reason;
 	unsigned int i, k;
 	u32 payload;
 
 	lockdep_assert_held(&peer->tx_lock);
 
+	burst->ch = ch;
 	burst->path.ecn = outer & INET_ECN_MASK;
 	burst->path.df = outer & OUTER_DF;
-	reason = omerta_udp_route(tun, peer, burst->outer, &burst->path);
+	reason = omerta_udp_route(ch, peer, burst->outer, &burst->path);
 	if (reason)
 		goto err_burst;
 	if (burst->path.df) {
 		payload = omerta_udp_max_payload(&burst->path);
 		if (unlikely(payload != peer->path_payload)) {
 			peer->path_payload = payload;
-			WRITE_ONCE(peer->path_mtu, omerta_record_fit(payload, tun->class));
+			WRITE_ONCE(peer->path_mtu, omerta_record_fit(payload, ch->tun->class));
 		}
 		if (unlikely(burst->layout.wire_len > payload)) {
 			reason = OMERTA_DROP_TX_TOO_BIG;
@@ -143,7 +144,17 @@ static enum omerta_drop assign_burst(struct omerta_peer *peer,
 			for (k = burst->start[i]; k < burst->start[i + 1]; k++)
 				trace_omerta_tx_packet(burst, burst->skb[k], i, 1);
 	}
-	list_add_tail(&burst->list, &peer->tx_fifo);
+	/*
+	 * Below, each channel is a flow. A burst may have packets of several flows, so their
+	 * hashes would let packets of one flow take different ways.
+	 */
+	if (ch->index)
+		skb_set_hash(burst->outer, jhash_2words(peer->id, ch->index, 0),
+			     PKT_HASH_TYPE_L4);
+	burst->fifo = ch->index ? &peer->tx_more->fifo[ch->index - 1] : &peer->tx_fifo;
+	spin_lock(&burst->fifo->lock);
+	list_add_tail(&burst->list, &burst->fifo->bursts);
+	spin_unlock(&burst->fifo->lock);
 	return OMERTA_DROP_NONE;
 
 err_route:
@@ -162,7 +173,9 @@ err_burst:
 static enum omerta_drop assign_packet(struct omerta_peer *peer, struct sk_buff *skb,
 				      struct omerta_jobs *jobs, u32 *charged)
 {
-	u8 outer = outer_fields(peer->tun, skb);
+	struct omerta_tunnel *tun = peer->tun;
+	struct omerta_channel *ch = tun->channel[skb ? skb_get_queue_mapping(skb) : 0];
+	u8 outer = outer_fields(tun, skb);
 	unsigned int first = 0, total = 0, n = 0;
 	struct omerta_tx_burst *burst;
 	enum omerta_drop reason;
@@ -179,7 +192,7 @@ static enum omerta_drop assign_packet(struct omerta_peer *peer, struct sk_buff *
 			n = burst->n;
 			burst->must_pass = !skb ||
 					   omerta_fits_mtu(skb, OMERTA_MIN_MTU(skb));
-			reason = assign_burst(peer, burst, outer);
+			reason = assign_burst(peer, ch, burst, outer);
 		} else if (PTR_ERR(burst) == -ENOKEY) {
 			reason = OMERTA_DROP_TX_NO_KEY;
 		} else {
@@ -195,7 +208,7 @@ static enum omerta_drop assign_packet(struct omerta_peer *peer, struct sk_buff *
 			return reason;
 		if (reason) {
 			/* The rest of a packet cannot wait. */
-			omerta_drop(peer->tun, skb, reason, total - first);
+			omerta_drop(tun, skb, reason, total - first);
 			return OMERTA_DROP_NONE;
 		}
 		first += n;
@@ -258,16 +271,17 @@ void omerta_tx_flush(struct omerta_peer *peer)
 			omerta_pool_run(&peer->tun->pool, &jobs);
 	}
 	if (!skb_queue_empty_lockless(&peer->waiting))
-		omerta_tx_send_later(peer);
+		omerta_tx_send_later(&peer->tx_fifo);
 }
 
 /*
  * Make bursts of a packet, to be sealed, or let it wait for a key or a route. Returns the memory
  * charged to the socket.
  */
-static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
+static u32 send_packet(struct omerta_channel *ch, struct omerta_peer *peer,
+		       struct sk_buff *skb)
 {
-	struct omerta_tunnel *tun = peer->tun;
+	struct omerta_tunnel *tun = ch->tun;
 	const struct omerta_bounds *bounds;
 	bool waits = false, ask = false;
 	enum omerta_drop reason;
@@ -280,7 +294,7 @@ static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 	spin_lock_bh(&peer->tx_lock);
 	reason = peer->waiting_reason;
 	if (skb_queue_empty(&peer->waiting))
-		reason = assign_packet(peer, skb, &tun->tx_jobs, &charged);
+		reason = assign_packet(peer, skb, &ch->tx_jobs, &charged);
 	if (unlikely(SHOULD_WAIT(reason))) {
 		size = skb->truesize;
 		bounds = skb_queue_empty(&peer->waiting) && size <= WAITING_BYTES_FIRST ?
@@ -314,9 +328,9 @@ static u32 send_packet(struct omerta_peer *peer, struct sk_buff *skb)
 }
 
 /* Make bursts of the packets that were collected. Returns the memory charged. */
-static u32 send_bunch(struct omerta_tunnel *tun)
+static u32 send_bunch(struct omerta_channel *ch)
 {
-	struct omerta_bunch *bunch = &tun->bunch;
+	struct omerta_bunch *bunch = &ch->bunch;
 	struct omerta_peer *peer = bunch->peer;
 	struct omerta_tx_burst *burst;
 	u8 outer = bunch->outer;
@@ -324,7 +338,7 @@ static u32 send_bunch(struct omerta_tunnel *tun)
 	u32 charged = 0;
 
 	/* The setting may have changed since the packets were taken. */
-	if (READ_ONCE(tun->df) == OMERTA_DF_UNSET)
+	if (READ_ONCE(ch->tun->df) == OMERTA_DF_UNSET)
 		outer &= ~OUTER_DF;
 	if (bunch->n > 1) {
 		spin_lock_bh(&peer->tx_lock);
@@ -332,25 +346,26 @@ static u32 send_bunch(struct omerta_tunnel *tun)
 		       rcu_access_pointer(peer->ring.active)) {
 			burst = omerta_tx_burst_bunch(peer, bunch->skb + done,
 						      bunch->n - done, omerta_tx_sealed);
-			if (IS_ERR(burst) || assign_burst(peer, burst, outer))
+			if (IS_ERR(burst) || assign_burst(peer, ch, burst, outer))
 				break;
 			done += burst->n_skbs;
 			charged += burst->outer->truesize;
-			omerta_jobs_add(&tun->tx_jobs, &burst->job);
+			omerta_jobs_add(&ch->tx_jobs, &burst->job);
 		}
 		spin_unlock_bh(&peer->tx_lock);
 	}
 	for (; done < bunch->n; done++)
-		charged += send_packet(peer, bunch->skb[done]);
+		charged += send_packet(ch, peer, bunch->skb[done]);
 	bunch->n = 0;
 	return charged;
 }
 
 /* Take a packet from the qdisc. Small packets to one peer are collected in a bunch. */
-static void take_packet(struct omerta_tunnel *tun, struct sk_buff *skb)
+static void take_packet(struct omerta_channel *ch, struct sk_buff *skb)
 {
 	bool v6 = skb->protocol == htons(ETH_P_IPV6);
-	struct omerta_bunch *bunch = &tun->bunch;
+	struct omerta_bunch *bunch = &ch->bunch;
+	struct omerta_tunnel *tun = ch->tun;
 	struct omerta_peer *peer;
 	u32 charged = 0;
 	u8 outer;
@@ -376,32 +391,32 @@ static void take_packet(struct omerta_tunnel *tun, struct sk_buff *skb)
 		goto out;
 	}
 	if (skb_is_gso(skb) || unlikely(skb->len > READ_ONCE(tun->dev->mtu))) {
-		charged = send_bunch(tun);
-		charged += send_packet(peer, skb);
+		charged = send_bunch(ch);
+		charged += send_packet(ch, peer, skb);
 		goto out;
 	}
 	outer = outer_fields(tun, skb);
 	if (bunch->n && (bunch->peer != peer || bunch->outer != outer))
-		charged = send_bunch(tun);
+		charged = send_bunch(ch);
 	bunch->peer = peer;
 	bunch->outer = outer;
 	bunch->skb[bunch->n++] = skb;
 	if (bunch->n == ARRAY_SIZE(bunch->skb))
-		charged += send_bunch(tun);
+		charged += send_bunch(ch);
 out:
-	omerta_txq_sent(tun, charged);
-	if (omerta_pool_is_enough(&tun->pool, &tun->tx_jobs))
-		omerta_pool_run(&tun->pool, &tun->tx_jobs);
+	omerta_txq_sent(ch, charged);
+	if (omerta_pool_is_enough(&tun->pool, &ch->tx_jobs))
+		omerta_pool_run(&tun->pool, &ch->tx_jobs);
 	rcu_read_unlock();
 }
 
 /* Send all packets that were taken. The queue is ours, see txq.h. */
-static void send_taken(struct omerta_tunnel *tun)
+static void send_taken(struct omerta_channel *ch)
 {
 	rcu_read_lock();
-	omerta_txq_sent(tun, send_bunch(tun));
-	omerta_pool_run(&tun->pool, &tun->tx_jobs);
-	omerta_txq_end(tun);
+	omerta_txq_sent(ch, send_bunch(ch));
+	omerta_pool_run(&ch->tun->pool, &ch->tx_jobs);
+	omerta_txq_end(ch);
 	rcu_read_unlock();
 }
 
@@ -417,18 +432,19 @@ static void send_taken(struct omerta_tunnel *tun)
 netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
+	struct omerta_channel *ch = tun->channel[skb_get_queue_mapping(skb)];
 	/* Read this first: transmitting through another device overwrites the flag. */
 	bool more = netdev_xmit_more();
 
-	if (unlikely(omerta_txq_is_full(tun)))
+	if (unlikely(omerta_txq_is_full(ch)))
 		omerta_drop(tun, skb, OMERTA_DROP_TX_QUEUE, 1);
-	else if (tun->bunch.n || tun->tx_jobs.n || !omerta_txq_begin(tun, skb, more))
-		take_packet(tun, skb);
+	else if (ch->bunch.n || ch->tx_jobs.n || !omerta_txq_begin(ch, skb, more))
+		take_packet(ch, skb);
 	else
 		return NETDEV_TX_OK;
 	/* A stopped queue will not deliver the packet that xmit_more announced. */
-	if (!more || netif_queue_stopped(dev))
-		send_taken(tun);
+	if (!more || netif_tx_queue_stopped(ch->queue))
+		send_taken(ch);
 	return NETDEV_TX_OK;
 }
 
@@ -451,45 +467,45 @@ netdev_features_t omerta_tx_features(struct sk_buff *skb,
 
 /**
  * omerta_tx_help() - send packets on behalf of a busy sender
- * @work: work of a device's queue
+ * @work: work of a channel's queue
  */
 void omerta_tx_help(struct work_struct *work)
 {
-	struct omerta_tunnel *tun = container_of(work, struct omerta_tunnel,
+	struct omerta_channel *ch = container_of(work, struct omerta_channel,
 						 txq.work.work);
 	struct sk_buff_head packets;
 	struct sk_buff *skb;
 
 	__skb_queue_head_init(&packets);
 	local_bh_disable();
-	omerta_txq_take_deferred(tun, &packets);
+	omerta_txq_take_deferred(ch, &packets);
 	if (!skb_queue_empty(&packets)) {
 		/* Without the queue's lock: the packets may lead to this queue again. */
 		while ((skb = __skb_dequeue(&packets)))
-			take_packet(tun, skb);
-		send_taken(tun);
-		omerta_txq_resume(tun);
+			take_packet(ch, skb);
+		send_taken(ch);
+		omerta_txq_resume(ch);
 	}
 	local_bh_enable();
 }
 
 /**
  * omerta_tx_purge() - drop packets that were taken but not sent
- * @tun: the device
+ * @ch: the channel
  *
  * Context: process context; the queue is stopped for good.
  */
-void omerta_tx_purge(struct omerta_tunnel *tun)
+void omerta_tx_purge(struct omerta_channel *ch)
 {
 	unsigned int i;
 
-	netif_tx_lock_bh(tun->dev);
-	for (i = 0; i < tun->bunch.n; i++)
-		omerta_drop(tun, tun->bunch.skb[i], OMERTA_DROP_TX_DOWN, 1);
-	tun->bunch.n = 0;
+	__netif_tx_lock_bh(ch->queue);
+	for (i = 0; i < ch->bunch.n; i++)
+		omerta_drop(ch->tun, ch->bunch.skb[i], OMERTA_DROP_TX_DOWN, 1);
+	ch->bunch.n = 0;
 	/* Without sockets these are dropped. */
-	omerta_pool_run(&tun->pool, &tun->tx_jobs);
-	netif_tx_unlock_bh(tun->dev);
+	omerta_pool_run(&ch->tun->pool, &ch->tx_jobs);
+	__netif_tx_unlock_bh(ch->queue);
 }
 
 /**
@@ -595,6 +611,6 @@ void omerta_tx_purge_waiting(struct omerta_peer *peer, enum omerta_drop reason)
  */
 void omerta_tx_drain(struct omerta_peer *peer)
 {
-	omerta_tx_drain_fifo(peer);
+	omerta_tx_drain_fifos(peer);
 	omerta_tx_purge_waiting(peer, OMERTA_DROP_TX_DOWN);
 }

@@ -14,7 +14,7 @@ netdev_features_t omerta_tx_features(struct sk_buff *skb,
 				     netdev_features_t features);
 netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev);
 void omerta_tx_help(struct work_struct *work);
-void omerta_tx_purge(struct omerta_tunnel *tun);
+void omerta_tx_purge(struct omerta_channel *ch);
 
 void omerta_tx_flush(struct omerta_peer *peer);
 void omerta_tx_retry(struct omerta_peer *peer);
@@ -25,7 +25,7 @@ void omerta_tx_drain(struct omerta_peer *peer);
 
 void omerta_tx_sealed(struct omerta_job *job);
 void omerta_tx_deferred(struct list_head *item);
-void omerta_tx_send_later(struct omerta_peer *peer);
-void omerta_tx_drain_fifo(struct omerta_peer *peer);
+void omerta_tx_send_later(struct omerta_tx_fifo *fifo);
+void omerta_tx_drain_fifos(struct omerta_peer *peer);
 
 #endif /* _OMERTA_TX_H */

@@ -14,8 +14,10 @@
 /**
  * struct omerta_tx_burst - records to be sent
  * @job: seals the burst; its items are records, or the chunks of a lone record
- * @list: member of the peer's fifo
+ * @list: member of @fifo
  * @peer: the peer; a reference
+ * @ch: the channel that it is sent by
+ * @fifo: bursts to the same peer by the same channel
  * @key: the key; a reference
  * @inner: the packets, if they are one skb
  * @first: number of the first packet of @inner in this burst
@@ -39,6 +41,8 @@ struct omerta_tx_burst {
 	struct omerta_job job;
 	struct list_head list;
 	struct omerta_peer *peer;
+	struct omerta_channel *ch;
+	struct omerta_tx_fifo *fifo;
 	struct omerta_key *key;
 	struct omerta_segments inner;
 	unsigned int first;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Send the bursts of a peer once they are sealed, in the order of their counters.
+ * Send the bursts to a peer by one channel once they are sealed, in the order of their counters.
  */
 #include "datapath/tx.h"
 
@@ -33,9 +33,12 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 		    !cmpxchg(&peer->waiting_since, 0, jiffies | 1))
 			omerta_peer_due(peer, jiffies + OMERTA_SILENCE);
 	}
+	atomic_long_add(burst->packets, &burst->ch->tx_packets);
+	atomic_long_add(burst->n, &burst->ch->tx_records);
 	omerta_peer_stats_tx(peer->stats, burst->packets, burst->bytes,
 			     burst->n, burst->wire_len);
-	WRITE_ONCE(peer->tx_last, jiffies);
+	if (READ_ONCE(peer->tx_last) != jiffies)
+		WRITE_ONCE(peer->tx_last, jiffies);
 	if (READ_ONCE(peer->answer_at))
 		WRITE_ONCE(peer->answer_at, 0);
 	if (unlikely(drop)) {
@@ -43,7 +46,7 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 		omerta_drop(tun, burst->outer, OMERTA_DROP_TX_DOWN, burst->n);
 	} else {
 		trace_omerta_tx_send(burst);
-		omerta_udp_send(tun, burst->outer, &burst->path,
+		omerta_udp_send(burst->ch, burst->outer, &burst->path,
 				burst->n > 1 ? burst->layout.wire_len : 0, burst->n);
 	}
 	omerta_key_put(burst->key);
@@ -51,14 +54,16 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 }
 
 /**
- * omerta_tx_send_later() - let a worker send a peer's bursts and waiting packets
- * @peer: the peer; the worker gets a reference
+ * omerta_tx_send_later() - let a worker send bursts, and the peer's waiting packets
+ * @fifo: the bursts; the worker gets a reference to the peer
  *
  * Context: any.
  */
-void omerta_tx_send_later(struct omerta_peer *peer)
+void omerta_tx_send_later(struct omerta_tx_fifo *fifo)
 {
-	if (omerta_peer_get(peer) && !omerta_pool_defer(&peer->tun->pool, &peer->tx_deferred))
+	struct omerta_peer *peer = fifo->peer;
+
+	if (omerta_peer_get(peer) && !omerta_pool_defer(&peer->tun->pool, &fifo->deferred))
 		omerta_peer_put(peer);
 }
 
@@ -75,51 +80,53 @@ void omerta_tx_send_later(struct omerta_peer *peer)
  *
  * Context: BH off; the caller has a reference to the peer.
  */
-static void send_sealed(struct omerta_peer *peer, bool worker)
+static void send_sealed(struct omerta_tx_fifo *fifo, bool worker)
 {
+	struct omerta_peer *peer = fifo->peer;
+	const struct omerta_channel *any = peer->tun->channel[0];
 	struct omerta_tx_burst *burst, *tmp;
 	unsigned int n;
 	LIST_HEAD(ready);
 	bool drop, more;
 
 	do {
-		if (test_and_set_bit(OMERTA_PEER_SENDING, &peer->flags))
+		if (test_and_set_bit(OMERTA_FIFO_SENDING, &fifo->flags))
 			return;
 		drop = READ_ONCE(peer->dead) ||
-		       (!rcu_access_pointer(peer->tun->sk[OMERTA_V4]) &&
-			!rcu_access_pointer(peer->tun->sk[OMERTA_V6]));
+		       (!rcu_access_pointer(any->sk[OMERTA_V4]) &&
+			!rcu_access_pointer(any->sk[OMERTA_V6]));
 		n = 0;
-		spin_lock_bh(&peer->tx_lock);
-		list_for_each_entry_safe(burst, tmp, &peer->tx_fifo, list) {
+		spin_lock_bh(&fifo->lock);
+		list_for_each_entry_safe(burst, tmp, &fifo->bursts, list) {
 			/* Pairs with the release in omerta_tx_sealed(). */
 			if (n++ == SEND_MAX || !smp_load_acquire(&burst->sealed) ||
 			    (burst->path.nested && !worker && !drop))
 				break;
 			list_move_tail(&burst->list, &ready);
 		}
-		spin_unlock_bh(&peer->tx_lock);
+		spin_unlock_bh(&fifo->lock);
 		list_for_each_entry_safe(burst, tmp, &ready, list)
 			send_burst(burst, drop);
 		INIT_LIST_HEAD(&ready);
-		clear_bit_unlock(OMERTA_PEER_SENDING, &peer->flags);
+		clear_bit_unlock(OMERTA_FIFO_SENDING, &fifo->flags);
 		/*
 		 * Pairs with test_and_set_bit() above: a CPU that saw the bit set has
 		 * marked its burst before, so look at the fifo after the bit is cleared.
 		 */
 		smp_mb__after_atomic();
-		if (list_empty(&peer->tx_fifo))
+		if (list_empty(&fifo->bursts))
 			return;
-		spin_lock_bh(&peer->tx_lock);
-		burst = list_first_entry_or_null(&peer->tx_fifo,
+		spin_lock_bh(&fifo->lock);
+		burst = list_first_entry_or_null(&fifo->bursts,
 						 struct omerta_tx_burst, list);
 		/* Pairs with the release in omerta_tx_sealed(). */
 		more = burst && smp_load_acquire(&burst->sealed);
-		spin_unlock_bh(&peer->tx_lock);
+		spin_unlock_bh(&fifo->lock);
 		if (!more)
 			return;
 	} while (drop);
 
-	omerta_tx_send_later(peer);
+	omerta_tx_send_later(fifo);
 }
 
 /**
@@ -131,29 +138,30 @@ static void send_sealed(struct omerta_peer *peer, bool worker)
 void omerta_tx_sealed(struct omerta_job *job)
 {
 	struct omerta_tx_burst *burst = container_of(job, struct omerta_tx_burst, job);
-	struct omerta_peer *peer = burst->peer;
+	struct omerta_tx_fifo *fifo = burst->fifo;
 
 	local_bh_disable();
 	/* Pairs with the acquires in send_sealed(). The burst may be gone after it. */
 	smp_store_release(&burst->sealed, true);
-	send_sealed(peer, false);
+	send_sealed(fifo, false);
 	local_bh_enable();
 }
 
 /**
  * omerta_tx_deferred() - send what was left to a worker
- * @item: tx_deferred of a peer; puts the worker's reference to the peer
+ * @item: of a fifo; puts the worker's reference to the peer
  *
  * If the peer has been removed or the device is down, the device or its namespace may be
  * gone. Then no packet waits.
  */
 void omerta_tx_deferred(struct list_head *item)
 {
-	struct omerta_peer *peer = container_of(item, struct omerta_peer, tx_deferred);
+	struct omerta_tx_fifo *fifo = container_of(item, struct omerta_tx_fifo, deferred);
+	struct omerta_peer *peer = fifo->peer;
 
 	local_bh_disable();
 	rcu_read_lock();
-	send_sealed(peer, true);
+	send_sealed(fifo, true);
 	if (!READ_ONCE(peer->dead))
 		omerta_tx_flush(peer);
 	rcu_read_unlock();
@@ -162,21 +170,26 @@ void omerta_tx_deferred(struct list_head *item)
 }
 
 /**
- * omerta_tx_drain_fifo() - send on this CPU what was left to a worker
+ * omerta_tx_drain_fifos() - send on this CPU what was left to a worker
  * @peer: the peer, to which the caller has a reference; bursts that are not sealed stay
  *
  * The worker's CPU may never run it. If it runs later, it finds nothing.
  *
  * Context: process context.
  */
-void omerta_tx_drain_fifo(struct omerta_peer *peer)
+void omerta_tx_drain_fifos(struct omerta_peer *peer)
 {
-	/* It puts a reference each time, and may defer the rest again. */
-	bool more = omerta_peer_get(peer);
+	unsigned int i, n = peer->tx_more ? peer->tx_more->n : 0;
 
-	while (more) {
-		omerta_tx_deferred(&peer->tx_deferred);
-		more = omerta_pool_cancel(&peer->tun->pool, &peer->tx_deferred);
-		cond_resched();
+	for (i = 0; i <= n; i++) {
+		struct omerta_tx_fifo *fifo = i ? &peer->tx_more->fifo[i - 1] : &peer->tx_fifo;
+		/* It puts a reference each time, and may defer the rest again. */
+		bool more = omerta_peer_get(peer);
+
+		while (more) {
+			omerta_tx_deferred(&fifo->deferred);
+			more = omerta_pool_cancel(&peer->tun->pool, &fifo->deferred);
+			cond_resched();
+		}
 	}
 }

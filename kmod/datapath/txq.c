@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device's transmit queue: how much may be in flight.
+ * A channel's transmit queue: how much may be in flight.
  *
  * A datagram is charged to its UDP socket until the last driver is done with it. So the
  * bytes that are charged are those in flight. Byte queue limits (BQL) keep them as few as
@@ -31,6 +31,8 @@
 #define FAST_MAX	64U
 /* Reduction of the score for a packet that comes late. */
 #define LATE_WEIGHT	4U
+/* Most bytes in flight. All channels may feed the same outer queue, so they share them. */
+#define INFLIGHT_MAX(ch)	(OMERTA_SOCKET_BUFFER / (ch)->tun->n_channels)
 /* The helper waits this long for earlier datagrams to complete. */
 #define INFLIGHT_WAIT	DIV_ROUND_UP(HZ, 5)
 /* Late packets before help ends while earlier datagrams are in flight. */
@@ -40,14 +42,14 @@
 static const struct omerta_txq_help no_help;
 
 /* Bytes in flight on both sockets. */
-static u32 inflight(const struct omerta_tunnel *tun)
+static u32 inflight(const struct omerta_channel *ch)
 {
 	u32 bytes = 0;
 	int i;
 
 	rcu_read_lock();
 	for (i = 0; i < OMERTA_FAMILIES; i++) {
-		struct sock *sk = rcu_dereference(tun->sk[i]);
+		struct sock *sk = rcu_dereference(ch->sk[i]);
 
 		if (sk)
 			bytes += sk_wmem_alloc_get(sk);
@@ -63,84 +65,84 @@ static u32 inflight(const struct omerta_tunnel *tun)
  * have completed and are not reported, and @waits to true if the queue has stopped because
  * too many are in flight.
  */
-static bool should_report(const struct omerta_tunnel *tun, s32 *bytes, bool *waits)
+static bool should_report(const struct omerta_channel *ch, s32 *bytes, bool *waits)
 {
 	/*
 	 * Pairs with the release in omerta_txq_sent(): bytes are charged before they are
 	 * counted, so read in the opposite order.
 	 */
-	u32 sent = smp_load_acquire(&tun->txq.sent);
+	u32 sent = smp_load_acquire(&ch->txq.sent);
 
 	/* Datagrams that BQL does not count, like keepalives, are charged as well. */
-	*bytes = sent - READ_ONCE(tun->txq.completed) - inflight(tun);
+	*bytes = sent - READ_ONCE(ch->txq.completed) - inflight(ch);
 	*waits = false;
-	if (unlikely(netif_queue_stopped(tun->dev))) {
+	if (unlikely(netif_tx_queue_stopped(ch->queue))) {
 		/* Pairs with the barrier in hand_over(), which stops the queue last. */
 		smp_rmb();
-		*waits = !READ_ONCE(tun->txq.handed_over);
+		*waits = !READ_ONCE(ch->txq.handed_over);
 	}
 	return *bytes >= COMPLETE_BYTES || *waits ||
 	       (*bytes > 0 && test_bit(__QUEUE_STATE_STACK_XOFF,
-				       &netdev_get_tx_queue(tun->dev, 0)->state));
+				       &ch->queue->state));
 }
 
 /* Without a qdisc to wait in, packets for a stopped queue are lost, with an error. */
-static bool has_qdisc(const struct omerta_tunnel *tun)
+static bool has_qdisc(const struct omerta_channel *ch)
 {
-	return rcu_dereference_bh(netdev_get_tx_queue(tun->dev, 0)->qdisc)->enqueue;
+	return rcu_dereference_bh(ch->queue->qdisc)->enqueue;
 }
 
 /**
- * omerta_txq_init() - initialise a device's queue
- * @tun: the device
+ * omerta_txq_init() - initialise a channel's queue
+ * @ch: the channel
  * @help: work function of the helper: takes the packets by omerta_txq_take_deferred(),
  *	  sends them, and calls omerta_txq_resume()
  */
-void omerta_txq_init(struct omerta_tunnel *tun, work_func_t help)
+void omerta_txq_init(struct omerta_channel *ch, work_func_t help)
 {
-	tun->txq.help = no_help;
-	WRITE_ONCE(tun->txq.help_cpu, -1);
-	tun->txq.tx_cpu = -1;
-	__skb_queue_head_init(&tun->txq.deferred);
-	INIT_DELAYED_WORK(&tun->txq.work, help);
+	ch->txq.help = no_help;
+	WRITE_ONCE(ch->txq.help_cpu, -1);
+	WRITE_ONCE(ch->txq.tx_cpu, -1);
+	__skb_queue_head_init(&ch->txq.deferred);
+	INIT_DELAYED_WORK(&ch->txq.work, help);
 }
 
 /**
  * omerta_txq_take_deferred() - take the packets that were left to the helper
- * @tun: the device
+ * @ch: the channel
  * @packets: empty; set to the packets. If there are any, the caller owns the queue until
  *	     omerta_txq_resume().
  *
  * Context: BH off, the queue's lock not held.
  */
-void omerta_txq_take_deferred(struct omerta_tunnel *tun, struct sk_buff_head *packets)
+void omerta_txq_take_deferred(struct omerta_channel *ch, struct sk_buff_head *packets)
 {
-	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+	struct netdev_queue *txq = ch->queue;
 
 	__netif_tx_lock(txq, smp_processor_id());
-	skb_queue_splice_init(&tun->txq.deferred, packets);
-	WRITE_ONCE(tun->txq.wait_inflight, false);
+	skb_queue_splice_init(&ch->txq.deferred, packets);
+	WRITE_ONCE(ch->txq.wait_inflight, false);
 	if (!skb_queue_empty(packets)) {
 		/* It is stopped already, unless an announced packet did not come. */
-		netif_stop_queue(tun->dev);
-		tun->txq.tx_stamp = ktime_get_ns();
+		netif_tx_stop_queue(ch->queue);
+		ch->txq.tx_stamp = ktime_get_ns();
 	}
 	__netif_tx_unlock(txq);
 }
 
 /**
  * omerta_txq_resume() - run the queue here, with the packets that have come meanwhile
- * @tun: the device
+ * @ch: the channel
  *
  * Context: BH off; the deferred packets are sent.
  */
-void omerta_txq_resume(struct omerta_tunnel *tun)
+void omerta_txq_resume(struct omerta_channel *ch)
 {
-	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+	struct netdev_queue *txq = ch->queue;
 
 	__netif_tx_lock(txq, smp_processor_id());
-	WRITE_ONCE(tun->txq.handed_over, false);
-	trace_omerta_queue(tun, OMERTA_QUEUE_HELPER, false);
+	WRITE_ONCE(ch->txq.handed_over, false);
+	trace_omerta_queue(ch, OMERTA_QUEUE_HELPER, false);
 	netif_tx_wake_queue(txq);
 	__netif_tx_unlock(txq);
 }
@@ -150,45 +152,45 @@ void omerta_txq_resume(struct omerta_tunnel *tun)
  * packet, it waits until that has completed, so as not to overtake it; but not for long,
  * since a link may be stalled. Returns false if there is no such CPU.
  */
-static bool hand_over(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
+static bool hand_over(struct omerta_channel *ch, struct sk_buff *skb, bool more)
 {
-	int self = smp_processor_id(), helper = tun->txq.help_cpu;
+	int self = smp_processor_id(), helper = ch->txq.help_cpu;
 	bool wait;
 
 	/* Tolerate a few packets from the helper's own CPU. */
-	if (helper == self && ++tun->txq.help.own < FAST_ENOUGH)
+	if (helper == self && ++ch->txq.help.own < FAST_ENOUGH)
 		return false;
 	/* Keep the helper while it may be used. */
-	helper = omerta_pool_next_cpu(&tun->pool, helper < 0 ? self : helper - 1);
+	helper = omerta_pool_next_cpu(&ch->tun->pool, helper < 0 ? self : helper - 1);
 	if (helper == self) {
-		WRITE_ONCE(tun->txq.help_cpu, -1);
+		WRITE_ONCE(ch->txq.help_cpu, -1);
 		return false;
 	}
-	WRITE_ONCE(tun->txq.help_cpu, helper);
-	wait = tun->txq.tx_cpu != helper;
-	tun->txq.help.own = 0;
+	WRITE_ONCE(ch->txq.help_cpu, helper);
+	wait = ch->txq.tx_cpu != helper;
+	ch->txq.help.own = 0;
 	/* Pairs with the acquire in omerta_txq_write_space(), which wants this helper. */
-	smp_store_release(&tun->txq.wait_inflight, wait);
-	WRITE_ONCE(tun->txq.handed_over, true);
+	smp_store_release(&ch->txq.wait_inflight, wait);
+	WRITE_ONCE(ch->txq.handed_over, true);
 	/* Pairs with the barriers in should_report() and omerta_txq_write_space(). */
 	smp_mb();
-	__skb_queue_tail(&tun->txq.deferred, skb);
+	__skb_queue_tail(&ch->txq.deferred, skb);
 	/* A stopped queue would bring each announced packet separately. */
 	if (!more)
-		netif_stop_queue(tun->dev);
-	WRITE_ONCE(tun->txq.stops[OMERTA_QUEUE_HELPER], tun->txq.stops[OMERTA_QUEUE_HELPER] + 1);
-	trace_omerta_queue(tun, OMERTA_QUEUE_HELPER, true);
-	if (wait && inflight(tun))
-		queue_delayed_work_on(helper, omerta_helpers, &tun->txq.work,
+		netif_tx_stop_queue(ch->queue);
+	WRITE_ONCE(ch->txq.stops[OMERTA_QUEUE_HELPER], ch->txq.stops[OMERTA_QUEUE_HELPER] + 1);
+	trace_omerta_queue(ch, OMERTA_QUEUE_HELPER, true);
+	if (wait && inflight(ch))
+		queue_delayed_work_on(helper, omerta_helpers, &ch->txq.work,
 				      INFLIGHT_WAIT);
 	else
-		mod_delayed_work_on(helper, omerta_helpers, &tun->txq.work, 0);
+		mod_delayed_work_on(helper, omerta_helpers, &ch->txq.work, 0);
 	return true;
 }
 
 /**
  * omerta_txq_begin() - let another CPU send if senders do little but wait for us
- * @tun: the device
+ * @ch: the channel
  * @skb: the first packet of several that are sent together, or one that follows a packet
  *	 which was left to another CPU
  * @more: another packet follows immediately
@@ -198,31 +200,31 @@ static bool hand_over(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
  * Context: BH off, the queue's lock held.
  * Return: true if another CPU sends the packet. Then the queue owns it.
  */
-bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
+bool omerta_txq_begin(struct omerta_channel *ch, struct sk_buff *skb, bool more)
 {
-	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
-	struct omerta_txq_help *help = &tun->txq.help;
-	u8 policy = READ_ONCE(tun->pool.policy);
+	struct netdev_queue *txq = ch->queue;
+	struct omerta_txq_help *help = &ch->txq.help;
+	u8 policy = READ_ONCE(ch->tun->pool.policy);
 	bool left, may_help;
 	u64 now = 0;
 
-	if (unlikely(!skb_queue_empty(&tun->txq.deferred))) {
-		__skb_queue_tail(&tun->txq.deferred, skb);
+	if (unlikely(!skb_queue_empty(&ch->txq.deferred))) {
+		__skb_queue_tail(&ch->txq.deferred, skb);
 		if (!more)
-			netif_stop_queue(tun->dev);
+			netif_tx_stop_queue(ch->queue);
 		return true;
 	}
 	/* Under policy auto help may have been tried and not pay. */
 	may_help = policy != OMERTA_POLICY_INLINE &&
-		   (policy != OMERTA_POLICY_AUTO || !READ_ONCE(tun->pool.alone));
+		   (policy != OMERTA_POLICY_AUTO || !READ_ONCE(ch->tun->pool.alone));
 	if (may_help)
 		now = ktime_get_ns();
 	/* The helper in softirq is most likely running the queue. */
-	if (in_serving_softirq() && smp_processor_id() == tun->txq.help_cpu)
+	if (in_serving_softirq() && smp_processor_id() == ch->txq.help_cpu)
 		goto send;
 	if (!may_help)
 		help->fast_score = 0;
-	else if (!skb_is_gso(skb) && now - tun->txq.tx_stamp < SOON * tun->txq.tx_time)
+	else if (!skb_is_gso(skb) && now - ch->txq.tx_stamp < SOON * ch->txq.tx_time)
 		help->fast_score = min(help->fast_score + 1, FAST_MAX);
 	else
 		help->fast_score -= min(help->fast_score, LATE_WEIGHT);
@@ -232,55 +234,55 @@ bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more)
 		help->active = true;
 	/* While datagrams are in flight, senders would overtake the helper. */
 	else if (!help->fast_score && help->active &&
-		 (help->slow_count++ >= LATE_MAX || !inflight(tun))) {
+		 (help->slow_count++ >= LATE_MAX || !inflight(ch))) {
 		*help = no_help;
-		WRITE_ONCE(tun->txq.help_cpu, -1);
+		WRITE_ONCE(ch->txq.help_cpu, -1);
 	}
 	/* Packets that bypass the qdisc could not wait in it. */
 	if (help->active && policy != OMERTA_POLICY_INLINE &&
-	    netif_running(tun->dev) && has_qdisc(tun) &&
+	    netif_running(ch->tun->dev) && has_qdisc(ch) &&
 	    qdisc_is_running(rcu_dereference_bh(txq->qdisc))) {
 		/* Keep the helper's CPU from going offline. */
 		preempt_disable();
-		left = hand_over(tun, skb, more);
+		left = hand_over(ch, skb, more);
 		preempt_enable();
 		if (left)
 			return true;
 	}
 send:
-	tun->txq.tx_stamp = now;
-	tun->txq.tx_cpu = smp_processor_id();
+	ch->txq.tx_stamp = now;
+	WRITE_ONCE(ch->txq.tx_cpu, smp_processor_id());
 	return false;
 }
 
 /**
  * omerta_txq_end() - note the end of a transmission
- * @tun: the device
+ * @ch: the channel
  *
  * Context: BH off, the queue's lock held or the queue handed over.
  */
-void omerta_txq_end(struct omerta_tunnel *tun)
+void omerta_txq_end(struct omerta_channel *ch)
 {
 	u64 now;
 
-	if (tun->txq.tx_stamp) {
+	if (ch->txq.tx_stamp) {
 		now = ktime_get_ns();
-		tun->txq.tx_time = now - tun->txq.tx_stamp;
-		tun->txq.tx_stamp = now;
+		ch->txq.tx_time = now - ch->txq.tx_stamp;
+		ch->txq.tx_stamp = now;
 	}
-	tun->txq.tx_cpu = smp_processor_id();
+	WRITE_ONCE(ch->txq.tx_cpu, smp_processor_id());
 }
 
 /**
  * omerta_txq_sent() - count bytes, and stop the queue if too many are in flight
- * @tun: the device
+ * @ch: the channel
  * @bytes: memory of datagrams that was charged to the socket; it may have completed already
  *
  * Context: BH off, the queue's lock held or the queue handed over.
  */
-void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
+void omerta_txq_sent(struct omerta_channel *ch, u32 bytes)
 {
-	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+	struct netdev_queue *txq = ch->queue;
 	bool waits;
 	s32 done;
 
@@ -289,25 +291,25 @@ void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 	netdev_tx_sent_queue(txq, bytes);
 	if (test_bit(__QUEUE_STATE_STACK_XOFF, &txq->state)) {
 		/* The outer link is the bottleneck: a helper would wait for it as well. */
-		tun->txq.help.fast_score = 0;
-		if (likely(has_qdisc(tun))) {
-			WRITE_ONCE(tun->txq.stops[OMERTA_QUEUE_BQL],
-				   tun->txq.stops[OMERTA_QUEUE_BQL] + 1);
-			trace_omerta_queue(tun, OMERTA_QUEUE_BQL, true);
+		ch->txq.help.fast_score = 0;
+		if (likely(has_qdisc(ch))) {
+			WRITE_ONCE(ch->txq.stops[OMERTA_QUEUE_BQL],
+				   ch->txq.stops[OMERTA_QUEUE_BQL] + 1);
+			trace_omerta_queue(ch, OMERTA_QUEUE_BQL, true);
 		} else {
 			clear_bit(__QUEUE_STATE_STACK_XOFF, &txq->state);
 		}
 	}
 	/* Pairs with the acquire in should_report(). */
-	smp_store_release(&tun->txq.sent, tun->txq.sent + bytes);
-	if (unlikely(inflight(tun) > OMERTA_SOCKET_BUFFER)) {
-		if (has_qdisc(tun)) {
-			WRITE_ONCE(tun->txq.stops[OMERTA_QUEUE_IN_FLIGHT],
-				   tun->txq.stops[OMERTA_QUEUE_IN_FLIGHT] + 1);
-			trace_omerta_queue(tun, OMERTA_QUEUE_IN_FLIGHT, true);
-			netif_stop_queue(tun->dev);
+	smp_store_release(&ch->txq.sent, ch->txq.sent + bytes);
+	if (unlikely(inflight(ch) > INFLIGHT_MAX(ch))) {
+		if (has_qdisc(ch)) {
+			WRITE_ONCE(ch->txq.stops[OMERTA_QUEUE_IN_FLIGHT],
+				   ch->txq.stops[OMERTA_QUEUE_IN_FLIGHT] + 1);
+			trace_omerta_queue(ch, OMERTA_QUEUE_IN_FLIGHT, true);
+			netif_tx_stop_queue(ch->queue);
 		} else {
-			tun->txq.is_full = true;
+			ch->txq.is_full = true;
 		}
 	}
 	/*
@@ -315,35 +317,35 @@ void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes)
 	 * have completed, or it sees that they were sent and the queue has stopped.
 	 */
 	smp_mb();
-	if (should_report(tun, &done, &waits))
-		napi_schedule(&tun->napi);
+	if (should_report(ch, &done, &waits))
+		napi_schedule(&ch->napi);
 }
 
 /**
  * omerta_txq_is_full() - check whether a packet has to be dropped
- * @tun: the device
+ * @ch: the channel
  *
  * Context: BH off, the queue's lock held.
  * Return: true if too many bytes are in flight, and there is no qdisc to wait in.
  */
-bool omerta_txq_is_full(struct omerta_tunnel *tun)
+bool omerta_txq_is_full(struct omerta_channel *ch)
 {
-	if (likely(!tun->txq.is_full))
+	if (likely(!ch->txq.is_full))
 		return false;
-	tun->txq.is_full = !has_qdisc(tun) && inflight(tun) > OMERTA_SOCKET_BUFFER;
-	return tun->txq.is_full;
+	ch->txq.is_full = !has_qdisc(ch) && inflight(ch) > INFLIGHT_MAX(ch);
+	return ch->txq.is_full;
 }
 
 /**
  * omerta_txq_write_space() - note that bytes have completed
- * @tun: the device
+ * @ch: the channel
  *
  * NAPI reports them to BQL: drivers complete many datagrams in a row, and BQL learns from
  * the bytes that complete at a time.
  *
  * Context: any.
  */
-void omerta_txq_write_space(struct omerta_tunnel *tun)
+void omerta_txq_write_space(struct omerta_channel *ch)
 {
 	bool waits;
 	int helper;
@@ -351,99 +353,98 @@ void omerta_txq_write_space(struct omerta_tunnel *tun)
 
 	/* Pairs with the barriers in omerta_txq_sent() and hand_over(). */
 	smp_mb();
-	if (should_report(tun, &bytes, &waits))
-		napi_schedule(&tun->napi);
+	if (should_report(ch, &bytes, &waits))
+		napi_schedule(&ch->napi);
 	/* Pairs with the release in hand_over(). */
-	if (likely(!smp_load_acquire(&tun->txq.wait_inflight)) || inflight(tun))
+	if (likely(!smp_load_acquire(&ch->txq.wait_inflight)) || inflight(ch))
 		return;
 	/* The helper need not wait any longer. It may have started already. */
-	helper = READ_ONCE(tun->txq.help_cpu);
+	helper = READ_ONCE(ch->txq.help_cpu);
 	if (helper >= 0)
-		mod_delayed_work_on(helper, omerta_helpers, &tun->txq.work, 0);
+		mod_delayed_work_on(helper, omerta_helpers, &ch->txq.work, 0);
 }
 
 /**
  * omerta_txq_poll() - report completed bytes to BQL, and wake the queue
- * @tun: the device
+ * @ch: the channel
  *
- * Context: the device's NAPI.
+ * Context: the channel's NAPI.
  */
-void omerta_txq_poll(struct omerta_tunnel *tun)
+void omerta_txq_poll(struct omerta_channel *ch)
 {
-	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+	struct netdev_queue *txq = ch->queue;
 	bool waits, stopped = trace_omerta_queue_enabled() && netif_xmit_stopped(txq);
 	s32 bytes;
 
-	should_report(tun, &bytes, &waits);
+	should_report(ch, &bytes, &waits);
 	if (bytes > 0) {
-		WRITE_ONCE(tun->txq.completed, tun->txq.completed + bytes);
+		WRITE_ONCE(ch->txq.completed, ch->txq.completed + bytes);
 		netdev_tx_completed_queue(txq, 1, bytes);
 		if (stopped && !netif_xmit_stopped(txq))
-			trace_omerta_queue(tun, OMERTA_QUEUE_BQL, false);
+			trace_omerta_queue(ch, OMERTA_QUEUE_BQL, false);
 	}
-	if (likely(!waits) || inflight(tun) > OMERTA_SOCKET_BUFFER / 2)
+	if (likely(!waits) || inflight(ch) > INFLIGHT_MAX(ch) / 2)
 		return;
 	/* Before waking the queue, check under its lock that it was not handed over. */
 	__netif_tx_lock(txq, smp_processor_id());
-	if (!tun->txq.handed_over) {
-		trace_omerta_queue(tun, OMERTA_QUEUE_IN_FLIGHT, false);
+	if (!ch->txq.handed_over) {
+		trace_omerta_queue(ch, OMERTA_QUEUE_IN_FLIGHT, false);
 		netif_tx_wake_queue(txq);
 	}
 	__netif_tx_unlock(txq);
 }
 
 /**
- * omerta_txq_purge() - drop the deferred packets, and wait until the helper sends nothing
- * @tun: the device
+ * omerta_txq_purge() - drop the deferred packets
+ * @ch: the channel
  *
- * A helper that has started has BH off, and ends within a grace period. One that has not
- * started may never run on a busy CPU. It is not waited for, and finds nothing to send.
+ * A helper that has started has BH off, and ends within a grace period, for which the caller
+ * waits. One that has not started may never run on a busy CPU. It finds nothing to send.
  *
  * Context: process context; the qdisc is not run any more.
  */
-void omerta_txq_purge(struct omerta_tunnel *tun)
+void omerta_txq_purge(struct omerta_channel *ch)
 {
 	struct sk_buff_head packets;
 	struct sk_buff *skb;
 
 	__skb_queue_head_init(&packets);
-	cancel_delayed_work(&tun->txq.work);
+	cancel_delayed_work(&ch->txq.work);
 	local_bh_disable();
-	omerta_txq_take_deferred(tun, &packets);
+	omerta_txq_take_deferred(ch, &packets);
 	local_bh_enable();
 	while ((skb = __skb_dequeue(&packets)))
-		omerta_drop(tun, skb, OMERTA_DROP_TX_DOWN, 1);
-	synchronize_net();
+		omerta_drop(ch->tun, skb, OMERTA_DROP_TX_DOWN, 1);
 }
 
 /**
  * omerta_txq_destroy() - wait until the helper does not use the device any more
- * @tun: the device; down for good
+ * @ch: the channel; down for good
  *
  * Context: process context; RTNL not held, as this waits for the helper's CPU.
  */
-void omerta_txq_destroy(struct omerta_tunnel *tun)
+void omerta_txq_destroy(struct omerta_channel *ch)
 {
-	cancel_delayed_work_sync(&tun->txq.work);
+	cancel_delayed_work_sync(&ch->txq.work);
 }
 
 /**
- * omerta_txq_reset() - reset the queue of a device that goes down
- * @tun: the device
+ * omerta_txq_reset() - reset the queue of a channel whose device goes down
+ * @ch: the channel
  *
  * Context: process context; nothing is sent, and NAPI is disabled.
  */
-void omerta_txq_reset(struct omerta_tunnel *tun)
+void omerta_txq_reset(struct omerta_channel *ch)
 {
-	struct netdev_queue *txq = netdev_get_tx_queue(tun->dev, 0);
+	struct netdev_queue *txq = ch->queue;
 
-	tun->txq.help = no_help;
-	WRITE_ONCE(tun->txq.help_cpu, -1);
-	tun->txq.tx_cpu = -1;
+	ch->txq.help = no_help;
+	WRITE_ONCE(ch->txq.help_cpu, -1);
+	WRITE_ONCE(ch->txq.tx_cpu, -1);
 	/* The deferred packets have been dropped. */
-	WRITE_ONCE(tun->txq.handed_over, false);
-	tun->txq.sent = 0;
-	tun->txq.completed = 0;
+	WRITE_ONCE(ch->txq.handed_over, false);
+	ch->txq.sent = 0;
+	ch->txq.completed = 0;
 	netdev_tx_reset_queue(txq);
 #ifdef CONFIG_BQL
 	/* The reset clears the counts, but not the limit of what may be sent. */

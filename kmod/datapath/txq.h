@@ -5,7 +5,7 @@
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
 
-struct omerta_tunnel;
+struct omerta_channel;
 
 /**
  * enum omerta_queue_cause - why the queue stopped
@@ -38,13 +38,13 @@ struct omerta_txq_help {
 };
 
 /**
- * struct omerta_txq - state of the device's transmit queue
+ * struct omerta_txq - state of a channel's transmit queue
  * @sent: bytes reported to BQL as sent, modulo 2^32
  * @completed: bytes reported to BQL as completed; NAPI only
  * @tx_stamp: ktime in ns at which the latest transmission started or, once over, ended;
  *	      0 if it is not timed
  * @tx_time: duration of the latest transmission, in ns
- * @tx_cpu: CPU of the latest transmission
+ * @tx_cpu: CPU of the latest transmission, or -1; read without lock
  * @help: help for senders
  * @help_cpu: the helper, or -1; read without lock
  * @handed_over: the queue is stopped and owned by @work until @work wakes it; read without
@@ -74,17 +74,17 @@ struct omerta_txq {
 	struct delayed_work work;
 };
 
-void omerta_txq_init(struct omerta_tunnel *tun, work_func_t help);
-void omerta_txq_take_deferred(struct omerta_tunnel *tun, struct sk_buff_head *packets);
-void omerta_txq_resume(struct omerta_tunnel *tun);
-bool omerta_txq_begin(struct omerta_tunnel *tun, struct sk_buff *skb, bool more);
-void omerta_txq_sent(struct omerta_tunnel *tun, u32 bytes);
-bool omerta_txq_is_full(struct omerta_tunnel *tun);
-void omerta_txq_end(struct omerta_tunnel *tun);
-void omerta_txq_write_space(struct omerta_tunnel *tun);
-void omerta_txq_poll(struct omerta_tunnel *tun);
-void omerta_txq_purge(struct omerta_tunnel *tun);
-void omerta_txq_destroy(struct omerta_tunnel *tun);
-void omerta_txq_reset(struct omerta_tunnel *tun);
+void omerta_txq_init(struct omerta_channel *ch, work_func_t help);
+void omerta_txq_take_deferred(struct omerta_channel *ch, struct sk_buff_head *packets);
+void omerta_txq_resume(struct omerta_channel *ch);
+bool omerta_txq_begin(struct omerta_channel *ch, struct sk_buff *skb, bool more);
+void omerta_txq_sent(struct omerta_channel *ch, u32 bytes);
+bool omerta_txq_is_full(struct omerta_channel *ch);
+void omerta_txq_end(struct omerta_channel *ch);
+void omerta_txq_write_space(struct omerta_channel *ch);
+void omerta_txq_poll(struct omerta_channel *ch);
+void omerta_txq_purge(struct omerta_channel *ch);
+void omerta_txq_destroy(struct omerta_channel *ch);
+void omerta_txq_reset(struct omerta_channel *ch);
 
 #endif /* _OMERTA_TXQ_H */

@@ -19,10 +19,6 @@
 #include "datapath/txq.h"
 #include "datapath/udp_error.h"
 
-struct sockets {
-	struct socket *sock[OMERTA_FAMILIES];
-};
-
 static void drop_datagrams(struct omerta_tunnel *tun, struct sk_buff *skb,
 			   enum omerta_drop reason)
 {
@@ -47,25 +43,25 @@ static void shed_datagrams(struct omerta_tunnel *tun, struct sock *sk)
 
 static void data_ready(struct sock *sk)
 {
-	struct omerta_tunnel *tun;
+	struct omerta_channel *ch;
 
 	rcu_read_lock();
-	tun = rcu_dereference_sk_user_data(sk);
-	if (tun) {
-		shed_datagrams(tun, sk);
-		napi_schedule(&tun->napi);
+	ch = rcu_dereference_sk_user_data(sk);
+	if (ch) {
+		shed_datagrams(ch->tun, sk);
+		napi_schedule(&ch->napi);
 	}
 	rcu_read_unlock();
 }
 
 static void write_space(struct sock *sk)
 {
-	struct omerta_tunnel *tun;
+	struct omerta_channel *ch;
 
 	rcu_read_lock();
-	tun = rcu_dereference_sk_user_data(sk);
-	if (tun)
-		omerta_txq_write_space(tun);
+	ch = rcu_dereference_sk_user_data(sk);
+	if (ch)
+		omerta_txq_write_space(ch);
 	rcu_read_unlock();
 }
 
@@ -73,14 +69,14 @@ static void write_space(struct sock *sk)
 static void (*core_data_ready)(struct sock *sk);
 static void (*core_write_space)(struct sock *sk);
 
-static void sock_attach(struct omerta_tunnel *tun, struct sock *sk)
+static void sock_attach(struct omerta_channel *ch, struct sock *sk)
 {
 	sk->sk_allocation = GFP_ATOMIC;
 	/* Datagrams are charged, but the device's queue stops rather than the socket. */
 	WRITE_ONCE(sk->sk_sndbuf, INT_MAX);
 	WRITE_ONCE(sk->sk_rcvbuf, 2 * OMERTA_SOCKET_BUFFER);
 	/* For routes that ICMP errors change. Datagrams carry a mark of their own. */
-	WRITE_ONCE(sk->sk_mark, READ_ONCE(tun->fwmark));
+	WRITE_ONCE(sk->sk_mark, READ_ONCE(ch->tun->fwmark));
 #ifdef CONFIG_NET_RX_BUSY_POLL
 	/* The queue is drained in softirq, which must not poll. */
 	WRITE_ONCE(sk->sk_ll_usec, 0);
@@ -88,7 +84,7 @@ static void sock_attach(struct omerta_tunnel *tun, struct sock *sk)
 	write_lock_bh(&sk->sk_callback_lock);
 	WRITE_ONCE(core_data_ready, sk->sk_data_ready);
 	WRITE_ONCE(core_write_space, sk->sk_write_space);
-	rcu_assign_sk_user_data(sk, tun);
+	rcu_assign_sk_user_data(sk, ch);
 	WRITE_ONCE(sk->sk_data_ready, data_ready);
 	WRITE_ONCE(sk->sk_write_space, write_space);
 	/* The kernel calls encap_err_lookup only for sockets with an encap_type. */
@@ -109,44 +105,103 @@ static void sock_detach(struct sock *sk)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void sock_close(struct socket *sock)
+/* Close the spare sockets of all channels. */
+static void spare_close(const struct omerta_tunnel *tun)
 {
-	if (!sock)
-		return;
-	kernel_sock_shutdown(sock, SHUT_RDWR);
-	sock_release(sock);
+	unsigned int c, i;
+
+	for (c = 0; c < tun->n_channels; c++) {
+		struct socket **spare = tun->channel[c]->spare;
+
+		for (i = 0; i < OMERTA_FAMILIES; i++) {
+			if (!spare[i])
+				continue;
+			kernel_sock_shutdown(spare[i], SHUT_RDWR);
+			sock_release(spare[i]);
+			spare[i] = NULL;
+		}
+	}
 }
 
-static void sockets_close(struct sockets *s)
+/*
+ * Let the sockets of several channels have the same port. Nobody else has such a uid, so no
+ * foreign socket or program can join them. Where the kernel can choose by it, a channel gets the
+ * datagrams that arrive on its CPU.
+ */
+static void sock_share(struct socket *sock, unsigned int c)
 {
-	sock_close(s->sock[OMERTA_V4]);
-	sock_close(s->sock[OMERTA_V6]);
+	struct sock *sk = sock->sk;
+
+	/* Older kernels compare the owners of the inodes. */
+	SOCK_INODE(sock)->i_uid = INVALID_UID;
+	WRITE_ONCE(sk->sk_uid, INVALID_UID);
+	WRITE_ONCE(sk->sk_incoming_cpu,
+		   cpumask_nth(c % num_online_cpus(), cpu_online_mask));
+	sock_set_reuseport(sk);
 }
 
-/* Open an IPv4 socket and, unless IPv6 is disabled, an IPv6 socket on the same port. */
-static int sockets_try(struct net *net, __be16 port, struct sockets *s)
+/* Open a socket of channel @c on the port of the first channel's. */
+static int sock_join(const struct socket *first, unsigned int c, struct socket **sock)
+{
+	struct sock *sk = first->sk;
+	struct sockaddr_in6 addr6 = {
+		.sin6_family = AF_INET6,
+		.sin6_port = inet_sk(sk)->inet_sport,
+	};
+	struct sockaddr_in addr4 = {
+		.sin_family = AF_INET,
+		.sin_port = inet_sk(sk)->inet_sport,
+	};
+	bool v4 = sk->sk_family == AF_INET;
+	int err;
+
+	err = sock_create_kern(sock_net(sk), sk->sk_family, SOCK_DGRAM, 0, sock);
+	if (err)
+		return err;
+	if (!v4)
+		err = ip6_sock_set_v6only((*sock)->sk);
+	sock_share(*sock, c);
+	if (!err)
+		err = kernel_bind(*sock, v4 ? (void *)&addr4 : (void *)&addr6,
+				  v4 ? sizeof(addr4) : sizeof(addr6));
+	return err;
+}
+
+/*
+ * Open an IPv4 socket and, unless IPv6 is disabled, an IPv6 socket on the same port, for each
+ * channel. Those of the first channel are bound before they share it, so the port must be free.
+ * On failure some may be open.
+ */
+static int spare_try(const struct omerta_tunnel *tun, __be16 port)
 {
 	struct udp_port_cfg cfg = {
 		.family = AF_INET,
 		.local_udp_port = port,
 		.use_udp_checksums = true,
 	};
+	struct socket **first = tun->channel[0]->spare;
+	unsigned int c, i;
 	int err;
 
-	memset(s, 0, sizeof(*s));
-	err = udp_sock_create(net, &cfg, &s->sock[OMERTA_V4]);
-	if (err || !ipv6_mod_enabled())
-		return err;
-
-	memset(&cfg, 0, sizeof(cfg));
-	cfg.family = AF_INET6;
-	cfg.local_udp_port = inet_sk(s->sock[OMERTA_V4]->sk)->inet_sport;
-	cfg.use_udp6_tx_checksums = true;
-	cfg.use_udp6_rx_checksums = true;
-	cfg.ipv6_v6only = true;
-	err = udp_sock_create(net, &cfg, &s->sock[OMERTA_V6]);
+	err = udp_sock_create(tun->birth, &cfg, &first[OMERTA_V4]);
 	if (err)
-		sock_close(s->sock[OMERTA_V4]);
+		return err;
+	if (ipv6_mod_enabled()) {
+		memset(&cfg, 0, sizeof(cfg));
+		cfg.family = AF_INET6;
+		cfg.local_udp_port = inet_sk(first[OMERTA_V4]->sk)->inet_sport;
+		cfg.use_udp6_tx_checksums = true;
+		cfg.use_udp6_rx_checksums = true;
+		cfg.ipv6_v6only = true;
+		err = udp_sock_create(tun->birth, &cfg, &first[OMERTA_V6]);
+	}
+	for (i = 0; i < OMERTA_FAMILIES && tun->n_channels > 1 && !err; i++) {
+		if (!first[i])
+			continue;
+		sock_share(first[i], 0);
+		for (c = 1; c < tun->n_channels && !err; c++)
+			err = sock_join(first[i], c, &tun->channel[c]->spare[i]);
+	}
 	return err;
 }
 
@@ -161,10 +216,10 @@ static int sock_enable_gro(struct socket *sock)
 				     KERNEL_SOCKPTR(&on), sizeof(on));
 }
 
-static int sockets_open(struct omerta_tunnel *tun, u16 port, struct sockets *s,
-			struct netlink_ext_ack *extack)
+static int spare_open(struct omerta_tunnel *tun, u16 port, struct netlink_ext_ack *extack)
 {
 	int err, tries = 100;
+	unsigned int c;
 
 	lockdep_assert_held(&tun->lock);
 
@@ -173,17 +228,15 @@ static int sockets_open(struct omerta_tunnel *tun, u16 port, struct sockets *s,
 		return -ENODEV;
 	}
 	/* A port that is free for IPv4 may be in use for IPv6. */
-	do {
-		err = sockets_try(tun->birth, htons(port), s);
-	} while (err == -EADDRINUSE && !port && --tries);
+	while ((err = spare_try(tun, htons(port))) == -EADDRINUSE && !port && --tries)
+		spare_close(tun);
 	if (err == -EADDRINUSE)
 		NL_SET_ERR_MSG(extack, "listen-port is in use; choose another, or 0 for any");
+	for (c = 0; c < tun->n_channels && !err; c++)
+		err = sock_enable_gro(tun->channel[c]->spare[OMERTA_V4]) ?:
+		      sock_enable_gro(tun->channel[c]->spare[OMERTA_V6]);
 	if (err)
-		return err;
-	err = sock_enable_gro(s->sock[OMERTA_V4]) ?:
-	      sock_enable_gro(s->sock[OMERTA_V6]);
-	if (err)
-		sockets_close(s);
+		spare_close(tun);
 	return err;
 }
 
@@ -199,12 +252,10 @@ static int sockets_open(struct omerta_tunnel *tun, u16 port, struct sockets *s,
 int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
 		     struct netlink_ext_ack *extack)
 {
-	struct sockets s;
-	int err;
+	int err = spare_open(tun, port, extack);
 
-	err = sockets_open(tun, port, &s, extack);
 	if (!err)
-		sockets_close(&s);
+		spare_close(tun);
 	return err;
 }
 
@@ -212,7 +263,7 @@ int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
  * Take over the datagrams of a socket that receives no more, or drop them if there is a
  * reason. Take over its count of lost datagrams.
  */
-static void take_rest(struct omerta_tunnel *tun, struct sock *sk, enum omerta_drop reason)
+static void take_rest(struct omerta_channel *ch, struct sock *sk, enum omerta_drop reason)
 {
 	struct sk_buff *skb;
 	int off = 0, err;
@@ -222,56 +273,64 @@ static void take_rest(struct omerta_tunnel *tun, struct sock *sk, enum omerta_dr
 		if (!skb)
 			continue;
 		if (!reason)
-			skb_queue_tail(&tun->rx_rest, skb);
+			skb_queue_tail(&ch->rx_rest, skb);
 		else
-			drop_datagrams(tun, skb, reason);
+			drop_datagrams(ch->tun, skb, reason);
 	} while (skb || err != -EAGAIN);
-	omerta_drop(tun, NULL, OMERTA_DROP_RX_SOCKET, sk_drops_read(sk));
+	omerta_drop(ch->tun, NULL, OMERTA_DROP_RX_SOCKET, sk_drops_read(sk));
 }
 
-/* Replace the sockets of the device; @s is NULL for none. */
-static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
+/* Replace the sockets of all channels by the spare ones, or by none, and close them. */
+static void sockets_swap(struct omerta_tunnel *tun)
 {
 	enum omerta_drop reason;
-	struct sockets old = {};
-	int i;
+	unsigned int c, i;
 
 	ASSERT_RTNL();
-	for (i = 0; i < OMERTA_FAMILIES; i++) {
-		struct sock *was = rtnl_dereference(tun->sk[i]);
-		struct sock *sk = s && s->sock[i] ? s->sock[i]->sk : NULL;
+	for (c = 0; c < tun->n_channels; c++) {
+		struct omerta_channel *ch = tun->channel[c];
 
-		if (sk)
-			sock_attach(tun, sk);
-		rcu_assign_pointer(tun->sk[i], sk);
-		if (was) {
-			sock_detach(was);
-			was->sk_prot->unhash(was);
-			old.sock[i] = was->sk_socket;
+		for (i = 0; i < OMERTA_FAMILIES; i++) {
+			struct sock *was = rtnl_dereference(ch->sk[i]);
+			struct sock *sk = ch->spare[i] ? ch->spare[i]->sk : NULL;
+
+			if (sk)
+				sock_attach(ch, sk);
+			rcu_assign_pointer(ch->sk[i], sk);
+			ch->spare[i] = was ? was->sk_socket : NULL;
+			if (was) {
+				sock_detach(was);
+				was->sk_prot->unhash(was);
+			}
 		}
 	}
 	/* Readers of the old sockets are in RCU read-side sections. */
 	synchronize_net();
-	/* Datagrams may wait from one change of sockets only, so that their number is bounded. */
-	if (!s)
-		reason = OMERTA_DROP_RX_DOWN;
-	else if (skb_queue_empty_lockless(&tun->rx_rest))
-		reason = OMERTA_DROP_NONE;
-	else
-		reason = OMERTA_DROP_RX_SOCKET;
-	for (i = 0; i < OMERTA_FAMILIES; i++)
-		if (old.sock[i])
-			take_rest(tun, old.sock[i]->sk, reason);
-	sockets_close(&old);
-	if (!s)
-		return;
-	/*
-	 * NAPI was not scheduled for datagrams that were in the old sockets, or that arrived
-	 * before data_ready() was in place.
-	 */
-	local_bh_disable();
-	napi_schedule(&tun->napi);
-	local_bh_enable();
+	for (c = 0; c < tun->n_channels; c++) {
+		struct omerta_channel *ch = tun->channel[c];
+		bool up = rtnl_dereference(ch->sk[OMERTA_V4]);
+
+		/* Datagrams may wait from one change of sockets only: their number is bounded. */
+		if (!up)
+			reason = OMERTA_DROP_RX_DOWN;
+		else if (skb_queue_empty_lockless(&ch->rx_rest))
+			reason = OMERTA_DROP_NONE;
+		else
+			reason = OMERTA_DROP_RX_SOCKET;
+		for (i = 0; i < OMERTA_FAMILIES; i++)
+			if (ch->spare[i])
+				take_rest(ch, ch->spare[i]->sk, reason);
+		if (!up)
+			continue;
+		/*
+		 * NAPI was not scheduled for datagrams that were in the old sockets, or that
+		 * arrived before data_ready() was in place.
+		 */
+		local_bh_disable();
+		napi_schedule(&ch->napi);
+		local_bh_enable();
+	}
+	spare_close(tun);
 }
 
 /**
@@ -286,14 +345,13 @@ static void sockets_swap(struct omerta_tunnel *tun, const struct sockets *s)
 int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
 		    struct netlink_ext_ack *extack)
 {
-	struct sockets s;
-	int err;
+	int err = spare_open(tun, port, extack);
 
-	err = sockets_open(tun, port, &s, extack);
 	if (err)
 		return err;
-	WRITE_ONCE(tun->port, ntohs(inet_sk(s.sock[OMERTA_V4]->sk)->inet_sport));
-	sockets_swap(tun, &s);
+	WRITE_ONCE(tun->port,
+		   ntohs(inet_sk(tun->channel[0]->spare[OMERTA_V4]->sk)->inet_sport));
+	sockets_swap(tun);
 	return 0;
 }
 
@@ -305,21 +363,23 @@ int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
  */
 void omerta_udp_close(struct omerta_tunnel *tun)
 {
-	sockets_swap(tun, NULL);
+	sockets_swap(tun);
 }
 
 /**
  * omerta_udp_purge() - drop datagrams that were taken over from replaced sockets
- * @tun: the device; its NAPI is disabled
+ * @tun: the device; all NAPIs are disabled
  *
  * Context: process context.
  */
 void omerta_udp_purge(struct omerta_tunnel *tun)
 {
 	struct sk_buff *skb;
+	unsigned int c;
 
-	while ((skb = skb_dequeue(&tun->rx_rest)))
-		drop_datagrams(tun, skb, OMERTA_DROP_RX_DOWN);
+	for (c = 0; c < tun->n_channels; c++)
+		while ((skb = skb_dequeue(&tun->channel[c]->rx_rest)))
+			drop_datagrams(tun, skb, OMERTA_DROP_RX_DOWN);
 }
 
 /**
@@ -332,14 +392,16 @@ void omerta_udp_purge(struct omerta_tunnel *tun)
 u32 omerta_udp_lost(const struct omerta_tunnel *tun)
 {
 	u32 n = 0;
-	int i;
+	unsigned int c, i;
 
 	rcu_read_lock();
-	for (i = 0; i < OMERTA_FAMILIES; i++) {
-		struct sock *sk = rcu_dereference(tun->sk[i]);
+	for (c = 0; c < omerta_channels(tun); c++) {
+		for (i = 0; i < OMERTA_FAMILIES; i++) {
+			struct sock *sk = rcu_dereference(tun->channel[c]->sk[i]);
 
-		if (sk)
-			n += sk_drops_read(sk);
+			if (sk)
+				n += sk_drops_read(sk);
+		}
 	}
 	rcu_read_unlock();
 	return n;
@@ -353,13 +415,15 @@ u32 omerta_udp_lost(const struct omerta_tunnel *tun)
  */
 void omerta_udp_set_mark(struct omerta_tunnel *tun)
 {
-	int i;
+	unsigned int c, i;
 
-	for (i = 0; i < OMERTA_FAMILIES; i++) {
-		struct sock *sk = rtnl_dereference(tun->sk[i]);
+	for (c = 0; c < tun->n_channels; c++) {
+		for (i = 0; i < OMERTA_FAMILIES; i++) {
+			struct sock *sk = rtnl_dereference(tun->channel[c]->sk[i]);
 
-		if (sk)
-			sock_set_mark(sk, tun->fwmark);
+			if (sk)
+				sock_set_mark(sk, tun->fwmark);
+		}
 	}
 }
 
@@ -372,27 +436,27 @@ static bool has_datagrams(const struct sock *sk)
 
 /**
  * omerta_udp_recv() - receive the next datagrams
- * @tun: the device
+ * @ch: the channel
  *
- * Context: the device's NAPI, inside an RCU read-side section.
+ * Context: the channel's NAPI, inside an RCU read-side section.
  * Return: an skb with its data at the UDP payload and the headers still in place, owned by
  * the caller; or NULL.
  */
-struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun)
+struct sk_buff *omerta_udp_recv(struct omerta_channel *ch)
 {
 	struct sk_buff *skb;
 	int i, off = 0, err;
 
-	if (unlikely(!skb_queue_empty_lockless(&tun->rx_rest))) {
-		skb = skb_dequeue(&tun->rx_rest);
+	if (unlikely(!skb_queue_empty_lockless(&ch->rx_rest))) {
+		skb = skb_dequeue(&ch->rx_rest);
 		if (skb)
 			goto found;
 	}
 	for (i = 0; i < OMERTA_FAMILIES; i++) {
 		struct sock *sk;
 
-		tun->rx_next = (tun->rx_next + 1) % OMERTA_FAMILIES;
-		sk = rcu_dereference(tun->sk[tun->rx_next]);
+		ch->rx_next = (ch->rx_next + 1) % OMERTA_FAMILIES;
+		sk = rcu_dereference(ch->sk[ch->rx_next]);
 		if (!sk || !has_datagrams(sk))
 			continue;
 		/* An error that somebody left at the socket is not about its datagrams. */
@@ -405,25 +469,25 @@ struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun)
 	return NULL;
 found:
 	/* skb->dev shares its space with the UDP socket's dev_scratch. */
-	skb->dev = tun->dev;
+	skb->dev = ch->tun->dev;
 	return skb;
 }
 
 /**
  * omerta_udp_has_more() - check whether more datagrams have arrived
- * @tun: the device
+ * @ch: the channel
  *
  * Context: as omerta_udp_recv().
  * Return: true if that is likely; no lock is taken.
  */
-bool omerta_udp_has_more(const struct omerta_tunnel *tun)
+bool omerta_udp_has_more(const struct omerta_channel *ch)
 {
 	int i;
 
-	if (unlikely(!skb_queue_empty_lockless(&tun->rx_rest)))
+	if (unlikely(!skb_queue_empty_lockless(&ch->rx_rest)))
 		return true;
 	for (i = 0; i < OMERTA_FAMILIES; i++) {
-		struct sock *sk = rcu_dereference(tun->sk[i]);
+		struct sock *sk = rcu_dereference(ch->sk[i]);
 
 		if (sk && has_datagrams(sk))
 			return true;
@@ -448,7 +512,7 @@ unsigned int omerta_udp_datagrams(const struct sk_buff *skb, u32 *size)
 
 /**
  * omerta_udp_csum_ok() - verify the UDP checksum of a datagram
- * @tun: the device
+ * @ch: the channel
  * @skb: from omerta_udp_recv(), unchanged
  *
  * Other readers of sockets do so as well. Counts an error as UDP does.
@@ -456,13 +520,13 @@ unsigned int omerta_udp_datagrams(const struct sk_buff *skb, u32 *size)
  * Context: as omerta_udp_recv().
  * Return: true if the checksum is right, or there is none.
  */
-bool omerta_udp_csum_ok(const struct omerta_tunnel *tun, struct sk_buff *skb)
+bool omerta_udp_csum_ok(const struct omerta_channel *ch, struct sk_buff *skb)
 {
 	struct sock *sk;
 
 	if (likely(!udp_lib_checksum_complete(skb)))
 		return true;
-	sk = rcu_dereference(tun->sk[skb->protocol == htons(ETH_P_IPV6) ?
+	sk = rcu_dereference(ch->sk[skb->protocol == htons(ETH_P_IPV6) ?
 				     OMERTA_V6 : OMERTA_V4]);
 	if (sk) {
 		__UDPX_INC_STATS(sk, UDP_MIB_CSUMERRORS);

@@ -49,17 +49,17 @@ int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
 void omerta_udp_close(struct omerta_tunnel *tun);
 void omerta_udp_purge(struct omerta_tunnel *tun);
 u32 omerta_udp_lost(const struct omerta_tunnel *tun);
-struct sk_buff *omerta_udp_recv(struct omerta_tunnel *tun);
-bool omerta_udp_has_more(const struct omerta_tunnel *tun);
+struct sk_buff *omerta_udp_recv(struct omerta_channel *ch);
+bool omerta_udp_has_more(const struct omerta_channel *ch);
 unsigned int omerta_udp_datagrams(const struct sk_buff *skb, u32 *size);
-bool omerta_udp_csum_ok(const struct omerta_tunnel *tun, struct sk_buff *skb);
+bool omerta_udp_csum_ok(const struct omerta_channel *ch, struct sk_buff *skb);
 void omerta_udp_source(const struct sk_buff *skb, struct omerta_endpoint *from,
 		       u8 *dsfield);
-enum omerta_drop omerta_udp_route(struct omerta_tunnel *tun, struct omerta_peer *peer,
+enum omerta_drop omerta_udp_route(struct omerta_channel *ch, struct omerta_peer *peer,
 				  struct sk_buff *skb, struct omerta_path *path);
 u32 omerta_udp_max_payload(const struct omerta_path *path);
 void omerta_udp_set_mark(struct omerta_tunnel *tun);
-void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
+void omerta_udp_send(struct omerta_channel *ch, struct sk_buff *skb,
 		     struct omerta_path *path, u32 size, unsigned int n);
 
 int omerta_udp_send_to(struct omerta_tunnel *tun, struct sk_buff *skb,

@@ -114,11 +114,11 @@ static void handle_error(struct omerta_tunnel *tun, const struct sock *sk,
  */
 int omerta_udp_error(struct sock *sk, struct sk_buff *skb)
 {
-	struct omerta_tunnel *tun = rcu_dereference_sk_user_data(sk);
+	struct omerta_channel *ch = rcu_dereference_sk_user_data(sk);
 
 	if (udp_hdr(skb)->source != inet_sk(sk)->inet_sport)
 		return -ENOENT;
-	if (tun)
-		handle_error(tun, sk, skb);
+	if (ch)
+		handle_error(ch->tun, sk, skb);
 	return 0;
 }

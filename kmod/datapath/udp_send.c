@@ -157,7 +157,7 @@ out:
 
 /**
  * omerta_udp_route() - find the path of a datagram
- * @tun: the device
+ * @ch: the channel
  * @peer: the peer to send it to; NULL for @path->to
  * @skb: the datagram; marked, and charged to the socket on success
  * @path: set to the path; holds a reference to the route
@@ -166,11 +166,12 @@ out:
  * Return: OMERTA_DROP_NONE, or why there is no path: the peer has no endpoint, the device
  * no socket, there is no route, or it leads back into the device.
  */
-enum omerta_drop omerta_udp_route(struct omerta_tunnel *tun, struct omerta_peer *peer,
+enum omerta_drop omerta_udp_route(struct omerta_channel *ch, struct omerta_peer *peer,
 				  struct sk_buff *skb, struct omerta_path *path)
 {
 	struct dst_cache none = {}, *cache = peer ? &peer->cache : &none;
 	enum omerta_drop reason = OMERTA_DROP_TX_NO_ENDPOINT;
+	struct omerta_tunnel *tun = ch->tun;
 	struct sock *sk;
 	bool v4;
 	u32 min;
@@ -189,7 +190,7 @@ enum omerta_drop omerta_udp_route(struct omerta_tunnel *tun, struct omerta_peer 
 	reason = OMERTA_DROP_TX_DOWN;
 	v4 = path->to.family == AF_INET;
 	path->family = v4 ? OMERTA_V4 : OMERTA_V6;
-	sk = rcu_dereference(tun->sk[path->family]);
+	sk = rcu_dereference(ch->sk[path->family]);
 	if (!sk)
 		goto out;
 	reason = OMERTA_DROP_TX_NO_ROUTE;
@@ -348,7 +349,7 @@ static void unlearn(struct omerta_path *path, u32 len)
 
 /**
  * omerta_udp_send() - send datagrams
- * @tun: the device
+ * @ch: the channel
  * @skb: UDP payload with %OMERTA_UDP_HEADROOM; consumed
  * @path: its path, from omerta_udp_route(); the reference to the route is put
  * @size: bytes of each datagram but the last if @skb holds several, or 0
@@ -356,7 +357,7 @@ static void unlearn(struct omerta_path *path, u32 len)
  *
  * Context: BH off.
  */
-void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
+void omerta_udp_send(struct omerta_channel *ch, struct sk_buff *skb,
 		     struct omerta_path *path, u32 size, unsigned int n)
 {
 	const struct omerta_endpoint *to = &path->to;
@@ -365,10 +366,10 @@ void omerta_udp_send(struct omerta_tunnel *tun, struct sk_buff *skb,
 	struct sock *sk;
 
 	rcu_read_lock();
-	sk = rcu_dereference(tun->sk[path->family]);
+	sk = rcu_dereference(ch->sk[path->family]);
 	if (unlikely(!sk)) {
 		dst_release(path->dst);
-		omerta_drop(tun, skb, OMERTA_DROP_TX_DOWN, n);
+		omerta_drop(ch->tun, skb, OMERTA_DROP_TX_DOWN, n);
 		goto out;
 	}
 	unlearn(path, size ?: skb->len);
@@ -433,11 +434,12 @@ int omerta_udp_send_to(struct omerta_tunnel *tun, struct sk_buff *skb,
 		       const struct omerta_endpoint *to)
 {
 	struct omerta_path path = { .to = *to }, cut;
+	struct omerta_channel *ch = tun->channel[0];
 	struct sk_buff *copy;
 	int err = 0;
 
 	rcu_read_lock();
-	switch (omerta_udp_route(tun, NULL, skb, &path)) {
+	switch (omerta_udp_route(ch, NULL, skb, &path)) {
 	case OMERTA_DROP_NONE:
 		break;
 	case OMERTA_DROP_TX_NO_ENDPOINT:
@@ -465,11 +467,11 @@ int omerta_udp_send_to(struct omerta_tunnel *tun, struct sk_buff *skb,
 			dst_hold(path.dst);
 			cut = path;
 			cut.learned = true;
-			omerta_udp_send(tun, copy, &cut, 0, 1);
+			omerta_udp_send(ch, copy, &cut, 0, 1);
 		}
 	}
 	trace_omerta_control_tx(tun, skb->data, skb->len, to);
-	omerta_udp_send(tun, skb, &path, 0, 1);
+	omerta_udp_send(ch, skb, &path, 0, 1);
 out:
 	rcu_read_unlock();
 	return err;

@@ -8,6 +8,7 @@
 
 #include "compat/compat.h"
 #include "datapath/udp.h"
+#include "device/channels.h"
 #include "wire/record.h"
 
 static void peer_forget_route(struct omerta_peer *peer)
@@ -32,6 +33,21 @@ static int check_class(struct omerta_tunnel *tun, u8 class,
 		NL_SET_ERR_MSG(extack,
 			       "the device's mtu is too large for this chunk-size; lower it first");
 		return -ERANGE;
+	}
+	return 0;
+}
+
+static int check_channels(struct omerta_tunnel *tun, u32 n, struct netlink_ext_ack *extack)
+{
+	if (n > omerta_channels_max(tun)) {
+		NL_SET_ERR_MSG(extack,
+			       "a device has at most as many channels as CPUs or queues, see ethtool -l");
+		return -ERANGE;
+	}
+	if (n != tun->n_channels && netif_running(tun->dev)) {
+		NL_SET_ERR_MSG(extack,
+			       "channels change only while the device is down; use ip link set down");
+		return -EBUSY;
 	}
 	return 0;
 }
@@ -76,14 +92,24 @@ int omerta_device_configure(struct omerta_tunnel *tun,
 		if (err)
 			return err;
 	}
-	/* The last step that may fail: it replaces the sockets if the device is up. */
+	if (has & BIT(OMERTA_A_DEVICE_CHANNELS)) {
+		err = check_channels(tun, config->channels, extack);
+		if (err)
+			return err;
+	}
+	/* It replaces the sockets if the device is up. Then nothing after it may fail. */
 	if (has & BIT(OMERTA_A_DEVICE_LISTEN_PORT)) {
 		err = check_port(tun, config->port, extack);
 		if (err)
 			return err;
-		if (!netif_running(tun->dev))
-			tun->port = config->port;
 	}
+	if (has & BIT(OMERTA_A_DEVICE_CHANNELS) && config->channels != tun->n_channels) {
+		err = omerta_channels_set(tun, config->channels);
+		if (err)
+			return err;
+	}
+	if (has & BIT(OMERTA_A_DEVICE_LISTEN_PORT) && !netif_running(tun->dev))
+		tun->port = config->port;
 	if (has & BIT(OMERTA_A_DEVICE_CHUNK_SIZE)) {
 		tun->class = config->class;
 		tun->dev->max_mtu = OMERTA_RECORD_MAX_PLAIN(config->class);

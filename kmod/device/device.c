@@ -21,6 +21,7 @@
 #include "datapath/reject.h"
 #include "datapath/txq.h"
 #include "datapath/udp.h"
+#include "device/channels.h"
 #include "device/ethtool.h"
 #include "device/pm.h"
 #include "device/timers.h"
@@ -30,6 +31,8 @@
 
 #define DEFAULT_MTU		1388
 #define TX_QUEUE_LEN		1000
+/* If the device has so many CPUs and queues */
+#define DEFAULT_CHANNELS	8U
 /* Handing work to another CPU costs as much as sealing this many bytes. */
 #define DEFAULT_THRESHOLD	49152
 #define FEATURES		(NETIF_F_SG | NETIF_F_FRAGLIST | NETIF_F_HIGHDMA | \
@@ -147,10 +150,6 @@ static int device_init(struct net_device *dev)
 
 	tun->dev = dev;
 	mutex_init(&tun->lock);
-	/* A tunnel may run in a tunnel: each queue has a lock class of its own. */
-	lockdep_register_key(&tun->xmit_class);
-	lockdep_set_class(&netdev_get_tx_queue(dev, 0)->_xmit_lock,
-			  &tun->xmit_class);
 	tun->pool.policy = OMERTA_POLICY_AUTO;
 	tun->pool.threshold = DEFAULT_THRESHOLD;
 	tun->engine = omerta_engine_default();
@@ -164,14 +163,11 @@ static int device_init(struct net_device *dev)
 	tun->control.rate = OMERTA_CONTROL_RATE;
 	tun->control.source_rate = OMERTA_CONTROL_SOURCE_RATE;
 	tun->control.share = OMERTA_CONTROL_SHARE;
-	init_llist_head(&tun->rx_done);
-	INIT_LIST_HEAD(&tun->rx_ready);
-	skb_queue_head_init(&tun->rx_rest);
+	spin_lock_init(&tun->control.lock);
 	skb_queue_head_init(&tun->rejects);
-	omerta_txq_init(tun, omerta_tx_help);
 	tun->drops = omerta_drops_alloc();
 	if (!tun->drops)
-		goto err_class;
+		goto err_lock;
 	err = omerta_peers_init(&tun->peers);
 	if (err)
 		goto err_drops;
@@ -181,7 +177,12 @@ static int device_init(struct net_device *dev)
 	err = omerta_pool_init(&tun->pool, omerta_tx_deferred);
 	if (err)
 		goto err_buf;
-	netif_napi_add(dev, &tun->napi, omerta_rx_poll);
+	mutex_lock(&tun->lock);
+	err = omerta_channels_set(tun, min3(num_online_cpus(), omerta_channels_max(tun),
+					    DEFAULT_CHANNELS));
+	mutex_unlock(&tun->lock);
+	if (err)
+		goto err_channels;
 	omerta_device_set_gso_limits(tun, dev->mtu);
 	mutex_lock(&tunnels_lock);
 	list_add_tail(&tun->list, &tunnels);
@@ -189,14 +190,17 @@ static int device_init(struct net_device *dev)
 	netdev_dbg(dev, "device created\n");
 	return 0;
 
+err_channels:
+	omerta_pool_destroy(&tun->pool);
+	omerta_channels_free(tun);
 err_buf:
 	omerta_buf_put();
 err_peers:
 	omerta_peers_destroy(&tun->peers);
 err_drops:
 	free_percpu(tun->drops);
-err_class:
-	lockdep_unregister_key(&tun->xmit_class);
+err_lock:
+	mutex_destroy(&tun->lock);
 	return err;
 }
 
@@ -204,6 +208,7 @@ static int device_open(struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
 	struct omerta_tenant *tenant;
+	unsigned int i;
 	int err;
 
 	/* The device may have been moved; nothing waits on one that is down. */
@@ -213,42 +218,59 @@ static int device_open(struct net_device *dev)
 	omerta_tenant_put(tun->tenant);
 	tun->tenant = tenant;
 	/* Before the sockets exist, or their first wake-up would be lost. */
-	napi_enable(&tun->napi);
+	for (i = 0; i < tun->n_channels; i++)
+		napi_enable(&tun->channel[i]->napi);
 	mutex_lock(&tun->lock);
 	err = omerta_udp_open(tun, tun->port, NULL);
 	if (!err)
 		omerta_device_each_peer(tun, omerta_device_check_peer);
 	mutex_unlock(&tun->lock);
-	if (err) {
-		napi_disable(&tun->napi);
-		return err;
+	for (i = 0; i < tun->n_channels; i++) {
+		struct napi_struct *napi = &tun->channel[i]->napi;
+
+		if (err) {
+			napi_disable(napi);
+			continue;
+		}
+		netif_queue_set_napi(dev, i, NETDEV_QUEUE_TYPE_RX, napi);
+		netif_queue_set_napi(dev, i, NETDEV_QUEUE_TYPE_TX, napi);
 	}
-	netif_queue_set_napi(dev, 0, NETDEV_QUEUE_TYPE_RX, &tun->napi);
-	netif_queue_set_napi(dev, 0, NETDEV_QUEUE_TYPE_TX, &tun->napi);
-	netif_start_queue(dev);
+	if (err)
+		return err;
+	netif_tx_start_all_queues(dev);
 	return 0;
 }
 
 static int device_stop(struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
+	unsigned int i;
 
-	netif_queue_set_napi(dev, 0, NETDEV_QUEUE_TYPE_RX, NULL);
-	netif_queue_set_napi(dev, 0, NETDEV_QUEUE_TYPE_TX, NULL);
+	for (i = 0; i < tun->n_channels; i++) {
+		netif_queue_set_napi(dev, i, NETDEV_QUEUE_TYPE_RX, NULL);
+		netif_queue_set_napi(dev, i, NETDEV_QUEUE_TYPE_TX, NULL);
+	}
 	mutex_lock(&tun->lock);
 	omerta_peers_reap(&tun->peers, true);
 	/* No datagram comes or goes: without sockets the datapath drops them. */
 	omerta_udp_close(tun);
-	omerta_txq_purge(tun);
+	for (i = 0; i < tun->n_channels; i++)
+		omerta_txq_purge(tun->channel[i]);
+	/* For helpers that have started */
+	synchronize_net();
 	/* Nothing is received any more, so no work is offered to other CPUs. */
-	napi_disable(&tun->napi);
-	/* omerta_txq_purge() and NAPI may have woken the queue. */
-	netif_stop_queue(dev);
-	omerta_tx_purge(tun);
-	omerta_txq_reset(tun);
+	for (i = 0; i < tun->n_channels; i++)
+		napi_disable(&tun->channel[i]->napi);
+	/* Helpers and NAPI may have woken the queues. */
+	netif_tx_stop_all_queues(dev);
+	for (i = 0; i < tun->n_channels; i++) {
+		omerta_tx_purge(tun->channel[i]);
+		omerta_txq_reset(tun->channel[i]);
+	}
 	omerta_pool_drain(&tun->pool);
-	omerta_device_each_peer(tun, omerta_tx_drain_fifo);
-	omerta_rx_purge(tun);
+	omerta_device_each_peer(tun, omerta_tx_drain_fifos);
+	for (i = 0; i < tun->n_channels; i++)
+		omerta_rx_purge(tun->channel[i]);
 	omerta_udp_purge(tun);
 	omerta_device_each_peer(tun, peer_forget_traffic);
 	omerta_reject_purge(tun);
@@ -347,15 +369,15 @@ static void device_destruct(struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
 
-	omerta_txq_destroy(tun);
+	/* A worker that was late may still look at the channels. */
 	omerta_pool_destroy(&tun->pool);
+	omerta_channels_free(tun);
 	omerta_buf_put();
 	omerta_control_free(tun);
 	omerta_peers_destroy(&tun->peers);
 	free_percpu(tun->drops);
 	omerta_tenant_put(tun->tenant);
 	mutex_destroy(&tun->lock);
-	lockdep_unregister_key(&tun->xmit_class);
 	netdev_dbg(dev, "device destroyed\n");
 }
 
@@ -423,7 +445,7 @@ static void __net_exit netns_pre_exit(struct net *net)
 		omerta_udp_close(tun);
 		/* Bursts in flight find no socket, and release their routes. */
 		omerta_pool_drain(&tun->pool);
-		omerta_device_each_peer(tun, omerta_tx_drain_fifo);
+		omerta_device_each_peer(tun, omerta_tx_drain_fifos);
 		omerta_device_each_peer(tun, peer_forget_route);
 		mutex_unlock(&tun->lock);
 		netif_carrier_off(tun->dev);

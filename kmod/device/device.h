@@ -22,6 +22,7 @@
  * @control_rate: control datagrams from strangers per second
  * @control_source_rate: control datagrams from one source per second
  * @control_share: share of the reader's buffer for strangers, in sixteenths
+ * @channels: number of channels
  */
 struct omerta_device_config {
 	unsigned long has;
@@ -37,6 +38,7 @@ struct omerta_device_config {
 	u32 control_rate;
 	u32 control_source_rate;
 	u32 control_share;
+	u32 channels;
 };
 
 int omerta_device_init(void);

@@ -10,6 +10,7 @@
 #include <linux/netdevice.h>
 
 #include "compat/compat.h"
+#include "device/channels.h"
 #include "device/device.h"
 
 #define DROP_NAME(dir, name)	[OMERTA_DROP_##dir##_##name] = #dir "_DROP_" #name,
@@ -17,12 +18,19 @@
 /* Names of counters; ethtool gets them in lower case. */
 static const char *const drop_names[OMERTA_DROPS] = { OMERTA_EACH_DROP(DROP_NAME) };
 
+/* Of each channel, in the order of get_stats() */
 static const char *const queue_names[] = {
-	"RX_QUEUE_0_POLLS",
-	"RX_QUEUE_0_BURSTS",
-	"TX_QUEUE_0_STOPPED_BQL",
-	"TX_QUEUE_0_STOPPED_IN_FLIGHT",
-	"TX_QUEUE_0_HANDED_OVER",
+	"rx_queue_%u_packets",
+	"rx_queue_%u_records",
+	"rx_queue_%u_bursts",
+	"rx_queue_%u_polls",
+	"rx_queue_%u_cpu",
+	"tx_queue_%u_packets",
+	"tx_queue_%u_records",
+	"tx_queue_%u_cpu",
+	"tx_queue_%u_stopped_bql",
+	"tx_queue_%u_stopped_in_flight",
+	"tx_queue_%u_handed_over",
 };
 
 static void get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
@@ -46,7 +54,7 @@ static int get_sset_count(struct net_device *dev, int set)
 {
 	if (set != ETH_SS_STATS)
 		return -EOPNOTSUPP;
-	return ARRAY_SIZE(queue_names) + OMERTA_DROPS - 1;
+	return omerta_channels(netdev_priv(dev)) * ARRAY_SIZE(queue_names) + OMERTA_DROPS - 1;
 }
 
 static void put_name(u8 **to, const char *name)
@@ -61,12 +69,13 @@ static void put_name(u8 **to, const char *name)
 
 static void get_strings(struct net_device *dev, u32 set, u8 *to)
 {
-	unsigned int i;
+	unsigned int c, i;
 
 	if (set != ETH_SS_STATS)
 		return;
-	for (i = 0; i < ARRAY_SIZE(queue_names); i++)
-		put_name(&to, queue_names[i]);
+	for (c = 0; c < omerta_channels(netdev_priv(dev)); c++)
+		for (i = 0; i < ARRAY_SIZE(queue_names); i++)
+			ethtool_sprintf(&to, queue_names[i], c);
 	for (i = OMERTA_DROP_NONE + 1; i < OMERTA_DROPS; i++)
 		put_name(&to, drop_names[i]);
 }
@@ -75,15 +84,50 @@ static void get_stats(struct net_device *dev, struct ethtool_stats *stats, u64 *
 {
 	const struct omerta_tunnel *tun = netdev_priv(dev);
 	u64 drops[OMERTA_DROPS];
+	unsigned int c;
 
-	/* In the order of queue_names */
-	*data++ = READ_ONCE(tun->rx_polls);
-	*data++ = READ_ONCE(tun->rx_bursts);
-	*data++ = READ_ONCE(tun->txq.stops[OMERTA_QUEUE_BQL]);
-	*data++ = READ_ONCE(tun->txq.stops[OMERTA_QUEUE_IN_FLIGHT]);
-	*data++ = READ_ONCE(tun->txq.stops[OMERTA_QUEUE_HELPER]);
+	for (c = 0; c < omerta_channels(tun); c++) {
+		const struct omerta_channel *ch = tun->channel[c];
+
+		*data++ = READ_ONCE(ch->rx_packets);
+		*data++ = READ_ONCE(ch->rx_records);
+		*data++ = READ_ONCE(ch->rx_bursts);
+		*data++ = READ_ONCE(ch->rx_polls);
+		*data++ = READ_ONCE(ch->rx_cpu);
+		*data++ = atomic_long_read(&ch->tx_packets);
+		*data++ = atomic_long_read(&ch->tx_records);
+		*data++ = READ_ONCE(ch->txq.tx_cpu);
+		*data++ = READ_ONCE(ch->txq.stops[OMERTA_QUEUE_BQL]);
+		*data++ = READ_ONCE(ch->txq.stops[OMERTA_QUEUE_IN_FLIGHT]);
+		*data++ = READ_ONCE(ch->txq.stops[OMERTA_QUEUE_HELPER]);
+	}
 	omerta_device_drops(tun, drops);
 	memcpy(data, drops + 1, (OMERTA_DROPS - 1) * sizeof(*data));
+}
+
+static void get_channels(struct net_device *dev, struct ethtool_channels *channels)
+{
+	const struct omerta_tunnel *tun = netdev_priv(dev);
+
+	channels->max_combined = omerta_channels_max(tun);
+	channels->combined_count = omerta_channels(tun);
+}
+
+static int set_channels(struct net_device *dev, struct ethtool_channels *channels)
+{
+	struct omerta_device_config config = {
+		.has = BIT(OMERTA_A_DEVICE_CHANNELS),
+		.channels = channels->combined_count,
+	};
+	struct omerta_tunnel *tun = netdev_priv(dev);
+	int err;
+
+	mutex_lock(&tun->lock);
+	err = omerta_device_configure(tun, &config, NULL);
+	if (!err)
+		tun->generation++;
+	mutex_unlock(&tun->lock);
+	return err;
 }
 
 const struct ethtool_ops omerta_ethtool_ops = {
@@ -93,4 +137,6 @@ const struct ethtool_ops omerta_ethtool_ops = {
 	.get_sset_count = get_sset_count,
 	.get_strings = get_strings,
 	.get_ethtool_stats = get_stats,
+	.get_channels = get_channels,
+	.set_channels = set_channels,
 };

@@ -61,7 +61,7 @@ const struct nla_policy omerta_handshake_nl_policy[OMERTA_A_HANDSHAKE_FAILURE + 
 };
 
 /* OMERTA_CMD_DEVICE_NEW - do */
-static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CONTROL_SHARE + 1] = {
+static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CHANNELS + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
@@ -76,6 +76,7 @@ static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CONTR
 	[OMERTA_A_DEVICE_CONTROL_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_rate_range),
 	[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_source_rate_range),
 	[OMERTA_A_DEVICE_CONTROL_SHARE] = NLA_POLICY_RANGE(NLA_U32, 1, 16),
+	[OMERTA_A_DEVICE_CHANNELS] = NLA_POLICY_RANGE(NLA_U32, 1, 64),
 };
 
 /* OMERTA_CMD_DEVICE_DEL - do */
@@ -85,7 +86,7 @@ static const struct nla_policy omerta_device_del_nl_policy[OMERTA_A_DEVICE_IFNAM
 };
 
 /* OMERTA_CMD_DEVICE_SET - do */
-static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CONTROL_SHARE + 1] = {
+static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CHANNELS + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
@@ -100,6 +101,7 @@ static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CONTR
 	[OMERTA_A_DEVICE_CONTROL_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_rate_range),
 	[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_source_rate_range),
 	[OMERTA_A_DEVICE_CONTROL_SHARE] = NLA_POLICY_RANGE(NLA_U32, 1, 16),
+	[OMERTA_A_DEVICE_CHANNELS] = NLA_POLICY_RANGE(NLA_U32, 1, 64),
 };
 
 /* OMERTA_CMD_DEVICE_GET - do */
@@ -255,7 +257,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_DEVICE_NEW,
 		.doit		= omerta_nl_device_new_doit,
 		.policy		= omerta_device_new_nl_policy,
-		.maxattr	= OMERTA_A_DEVICE_CONTROL_SHARE,
+		.maxattr	= OMERTA_A_DEVICE_CHANNELS,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -269,7 +271,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_DEVICE_SET,
 		.doit		= omerta_nl_device_set_doit,
 		.policy		= omerta_device_set_nl_policy,
-		.maxattr	= OMERTA_A_DEVICE_CONTROL_SHARE,
+		.maxattr	= OMERTA_A_DEVICE_CHANNELS,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

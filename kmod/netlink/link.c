@@ -11,7 +11,7 @@
 #include "device/device.h"
 #include "netlink/request.h"
 
-#define MAX_ATTR	OMERTA_A_DEVICE_CONTROL_SHARE
+#define MAX_ATTR	OMERTA_A_DEVICE_CHANNELS
 
 static struct rtnl_link_ops link_ops;
 
@@ -56,11 +56,6 @@ static int link_new(struct net_device *dev, struct rtnl_newlink_params *params,
 {
 	int err;
 
-	/* Each peer's records are sent in order anyway. */
-	if (dev->num_tx_queues > 1) {
-		NL_SET_ERR_MSG(extack, "a device has one queue: leave out numtxqueues");
-		return -EINVAL;
-	}
 	err = omerta_device_register(dev, rtnl_newlink_link_net(params));
 	if (err)
 		return err;
@@ -97,7 +92,7 @@ static int link_changelink(struct net_device *dev, struct nlattr *tb[], struct n
 static size_t link_get_size(const struct net_device *dev)
 {
 	return nla_total_size(sizeof(u16)) +		/* OMERTA_A_DEVICE_LISTEN_PORT */
-	       nla_total_size(sizeof(u32)) * 9 +	/* max-mtu and numbers */
+	       nla_total_size(sizeof(u32)) * 10 +	/* max-mtu and numbers */
 	       nla_total_size(OMERTA_CPULIST_LEN + 1) +	/* OMERTA_A_DEVICE_CPUS */
 	       nla_total_size(OMERTA_ENGINE_LEN + 1);	/* OMERTA_A_DEVICE_ENGINE */
 }
@@ -121,6 +116,12 @@ static struct net *link_get_net(const struct net_device *dev)
 	return READ_ONCE(tun->birth) ?: dev_net(dev);
 }
 
+/* The qdisc "mq" has one for each queue, also for those that are not used. */
+static unsigned int link_num_queues(void)
+{
+	return min(nr_cpu_ids, (unsigned int)OMERTA_CHANNELS_MAX);
+}
+
 static struct rtnl_link_ops link_ops __read_mostly = {
 	.kind = KBUILD_MODNAME,
 	.priv_size = sizeof(struct omerta_tunnel),
@@ -132,6 +133,8 @@ static struct rtnl_link_ops link_ops __read_mostly = {
 	.get_size = link_get_size,
 	.fill_info = link_fill_info,
 	.get_link_net = link_get_net,
+	.get_num_tx_queues = link_num_queues,
+	.get_num_rx_queues = link_num_queues,
 };
 
 /**

@@ -106,6 +106,10 @@ static int parse_config(struct nlattr **attrs, struct omerta_device_config *conf
 		config->batch = nla_get_u32(attrs[OMERTA_A_DEVICE_BATCH]);
 	if (attrs[OMERTA_A_DEVICE_DF])
 		config->df = nla_get_u32(attrs[OMERTA_A_DEVICE_DF]);
+	if (attrs[OMERTA_A_DEVICE_CHANNELS]) {
+		config->has |= BIT(OMERTA_A_DEVICE_CHANNELS);
+		config->channels = nla_get_u32(attrs[OMERTA_A_DEVICE_CHANNELS]);
+	}
 	parse_control(attrs, config);
 	if (attrs[OMERTA_A_DEVICE_CHUNK_SIZE]) {
 		err = parse_class(attrs[OMERTA_A_DEVICE_CHUNK_SIZE], &config->class,
@@ -196,7 +200,8 @@ int omerta_nl_put_settings(struct sk_buff *msg, const struct omerta_tunnel *tun)
 	    nla_put_string(msg, OMERTA_A_DEVICE_ENGINE, omerta_engine_name(tun->engine)) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_RATE, tun->control.rate) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_SOURCE_RATE, tun->control.source_rate) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_SHARE, tun->control.share))
+	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_SHARE, tun->control.share) ||
+	    nla_put_u32(msg, OMERTA_A_DEVICE_CHANNELS, tun->n_channels))
 		return -EMSGSIZE;
 	return 0;
 }

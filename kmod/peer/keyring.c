@@ -140,6 +140,7 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 	key->remote_id = config->remote_id;
 	key->ring = ring;
 	key->used = used;
+	spin_lock_init(&key->rx_lock);
 	key->handshake = config->handshake;
 	refcount_set(&key->users, 1);
 	refcount_set(&key->refs, 2);

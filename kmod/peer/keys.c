@@ -299,11 +299,13 @@ bool omerta_key_can_open(const struct omerta_key *key)
  * omerta_key_auth_failed() - count a record that failed authentication
  * @key: its key
  *
- * Context: the device's NAPI.
+ * Context: BH off, the key's rx_lock held.
  */
 void omerta_key_auth_failed(struct omerta_key *key)
 {
 	u64 failures = key->auth_failures + 1;
+
+	lockdep_assert_held(&key->rx_lock);
 
 	WRITE_ONCE(key->auth_failures, failures);
 	if (unlikely(failures >= OMERTA_SOFT_AUTH_FAILURES))
@@ -347,15 +349,16 @@ static bool confirm_key(struct omerta_key *key)
  * @key: its key
  * @counter: its counter
  * @len: its UDP payload length
- * @activated: set to true if the record made the key active
+ * @activated: set to true if the record made the key active, else left alone
  *
- * Context: the device's NAPI, which serialises the window.
+ * Context: BH off, the key's rx_lock held.
  * Return: true if the record is fresh.
  */
 enum omerta_fresh omerta_key_commit(struct omerta_key *key, u64 counter,
 				    u32 len, bool *activated)
 {
-	*activated = false;
+	lockdep_assert_held(&key->rx_lock);
+
 	if (!omerta_key_can_open(key))
 		return OMERTA_FRESH_NOT;
 	if (!omerta_replay_commit(&key->replay, counter)) {
@@ -364,8 +367,8 @@ enum omerta_fresh omerta_key_commit(struct omerta_key *key, u64 counter,
 	}
 	WRITE_ONCE(key->rx_records, key->rx_records + 1);
 	WRITE_ONCE(key->rx_bytes, key->rx_bytes + len);
-	if (unlikely(!key->confirmed))
-		*activated = confirm_key(key);
+	if (unlikely(!key->confirmed) && confirm_key(key))
+		*activated = true;
 	if (counter + 1 == key->replay.next &&
 	    READ_ONCE(key->ring->latest) == key)
 		return OMERTA_FRESH_NEWEST;

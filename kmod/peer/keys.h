@@ -107,11 +107,13 @@ struct omerta_keyring;
  *		  after @confirm_at, then changed by the peer's timer
  * @confirm_at: jiffies of the next such record; as @confirm_left
  *
- * @rx_records: fresh authentic records; changed by NAPI only
- * @rx_bytes: their UDP payload bytes; changed by NAPI only
- * @auth_failures: records that failed authentication; changed by NAPI only
- * @replays: authentic records that the window dropped; changed by NAPI only
- * @replay: NAPI only
+ * @rx_lock: protects the members below, and orders the endpoints that records set; BH off.
+ *	     They are also read without.
+ * @rx_records: fresh authentic records
+ * @rx_bytes: their UDP payload bytes
+ * @auth_failures: records that failed authentication
+ * @replays: authentic records that the window dropped
+ * @replay: the replay window
  */
 struct omerta_key {
 	u8 tx_secret[OMERTA_SECRET_LEN];
@@ -150,7 +152,8 @@ struct omerta_key {
 	unsigned long confirm_at;
 
 	/* Receive side */
-	u64 rx_records ____cacheline_aligned_in_smp;
+	spinlock_t rx_lock ____cacheline_aligned_in_smp; /* protects the members below */
+	u64 rx_records;
 	u64 rx_bytes;
 	u64 auth_failures;
 	u64 replays;

@@ -155,6 +155,58 @@ static void ring_due(struct omerta_keyring *ring)
 	omerta_peer_due(container_of(ring, struct omerta_peer, ring), jiffies);
 }
 
+static void init_fifo(struct omerta_tx_fifo *fifo, struct omerta_peer *peer)
+{
+	fifo->peer = peer;
+	spin_lock_init(&fifo->lock);
+	INIT_LIST_HEAD(&fifo->bursts);
+	INIT_LIST_HEAD(&fifo->deferred);
+}
+
+/* Have fifos for a number of channels. Earlier ones stay, as a worker may look at them. */
+static int add_fifos(struct omerta_peer *peer, unsigned int n_channels)
+{
+	unsigned int n = n_channels - 1, i;
+	struct omerta_tx_fifos *more;
+
+	if (n <= (peer->tx_more ? peer->tx_more->n : 0))
+		return 0;
+	more = kzalloc(struct_size(more, fifo, n), GFP_KERNEL_ACCOUNT);
+	if (!more)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		init_fifo(&more->fifo[i], peer);
+	more->n = n;
+	more->older = peer->tx_more;
+	peer->tx_more = more;
+	return 0;
+}
+
+/**
+ * omerta_peers_set_channels() - prepare all peers for a number of channels
+ * @peers: the peers of a device that is down
+ * @n: the number, at least 1
+ *
+ * Context: process context, the device's lock held.
+ * Return: 0 or -ENOMEM. In both cases they are also prepared for as many as before.
+ */
+int omerta_peers_set_channels(struct omerta_peers *peers, unsigned int n)
+{
+	struct omerta_peer *peer;
+	unsigned long id;
+	int err;
+
+	lockdep_assert_held(peers->lock);
+
+	xa_for_each(&peers->by_id, id, peer) {
+		err = add_fifos(peer, n);
+		if (err)
+			return err;
+	}
+	peers->n_channels = n;
+	return 0;
+}
+
 /**
  * omerta_peer_create() - add a peer to a device
  * @peers: the device's peers
@@ -182,6 +234,9 @@ struct omerta_peer *omerta_peer_create(struct omerta_peers *peers, u32 id,
 	if (err)
 		goto err_stats;
 
+	err = add_fifos(peer, peers->n_channels);
+	if (err)
+		goto err_cache;
 	peer->peers = peers;
 	peer->tun = peers->tun;
 	peer->id = id;
@@ -191,10 +246,7 @@ struct omerta_peer *omerta_peer_create(struct omerta_peers *peers, u32 id,
 	spin_lock_init(&peer->endpoint_lock);
 	spin_lock_init(&peer->tx_lock);
 	__skb_queue_head_init(&peer->waiting);
-	INIT_LIST_HEAD(&peer->tx_fifo);
-	INIT_LIST_HEAD(&peer->rx_fifo);
-	INIT_LIST_HEAD(&peer->rx_ready);
-	INIT_LIST_HEAD(&peer->tx_deferred);
+	init_fifo(&peer->tx_fifo, peer);
 	timer_setup(&peer->timer, peers->ops->timer, 0);
 	peer->tx_last = jiffies;
 	peer->tell_moved_at = jiffies;
@@ -206,11 +258,13 @@ struct omerta_peer *omerta_peer_create(struct omerta_peers *peers, u32 id,
 		err = -EEXIST;
 	}
 	if (err)
-		goto err_cache;
+		goto err_fifos;
 	peers->n++;
 	netdev_dbg(peers->dev, "peer %u created\n", id);
 	return peer;
 
+err_fifos:
+	kfree(peer->tx_more);
 err_cache:
 	dst_cache_destroy(&peer->cache);
 err_stats:
@@ -223,8 +277,13 @@ err_peer:
 static void peer_free(struct rcu_head *rcu)
 {
 	struct omerta_peer *peer = container_of(rcu, struct omerta_peer, rcu);
+	struct omerta_tx_fifos *more;
 
 	pr_debug("peer %u destroyed\n", peer->id);
+	while ((more = peer->tx_more)) {
+		peer->tx_more = more->older;
+		kfree(more);
+	}
 	dst_cache_destroy(&peer->cache);
 	free_percpu(peer->stats);
 	kmem_cache_free(peer_cache, peer);

@@ -24,8 +24,8 @@ struct omerta_tunnel;
 
 #define OMERTA_PATH_UNKNOWN	U32_MAX
 
-/* Bit of omerta_peer.flags: a CPU sends from @tx_fifo. */
-#define OMERTA_PEER_SENDING	0
+/* Bit of omerta_tx_fifo.flags: a CPU sends from it. */
+#define OMERTA_FIFO_SENDING	0
 
 /* A peer that has not answered for this long is silent. */
 #define OMERTA_SILENCE		(15 * HZ)
@@ -66,6 +66,7 @@ struct omerta_handshake {
  * @lock: the device's configuration lock
  * @by_id: changed under @lock; lookups under @lock or RCU
  * @n: number of peers; lock: @lock
+ * @n_channels: number of channels that they are prepared for; lock: @lock
  * @removed: peers whose removal is not finished, oldest first; lock: @lock
  * @n_removed: their number; lock: @lock
  * @reap_work: finishes their removal
@@ -81,12 +82,42 @@ struct omerta_peers {
 	struct mutex *lock; /* serialises the configuration */
 	struct xarray by_id;
 	unsigned int n;
+	unsigned int n_channels;
 	struct list_head removed;
 	unsigned int n_removed;
 	struct delayed_work reap_work;
 	struct rhashtable keys;
 	struct omerta_allowedips allowedips;
 	struct rhltable by_endpoint;
+};
+
+/**
+ * struct omerta_tx_fifo - bursts that are sent to a peer by one channel
+ * @peer: the peer
+ * @lock: protects @bursts; BH off; taken inside the peer's tx_lock
+ * @bursts: in counter order
+ * @flags: OMERTA_FIFO_*
+ * @deferred: member of the device's deferred items, when a CPU has sent enough; lock: the
+ *	      pool's
+ */
+struct omerta_tx_fifo {
+	struct omerta_peer *peer;
+	spinlock_t lock; /* protects @bursts */
+	struct list_head bursts;
+	unsigned long flags;
+	struct list_head deferred;
+} ____cacheline_aligned_in_smp;
+
+/**
+ * struct omerta_tx_fifos - fifos of a peer for further channels
+ * @older: those in use before there were more channels; workers may still look at them
+ * @n: their number
+ * @fifo: the fifos, from the second channel's on
+ */
+struct omerta_tx_fifos {
+	struct omerta_tx_fifos *older;
+	unsigned int n;
+	struct omerta_tx_fifo fifo[];
 };
 
 /**
@@ -116,10 +147,8 @@ struct omerta_peers {
  * @path_payload: UDP payload that the path takes, 0 if unknown; lock: @tx_lock
  * @path_mtu: longest inner packet that fits @path_payload, OMERTA_PATH_UNKNOWN if no
  *	      limit is known; lock: @tx_lock, read without
- * @tx_fifo: bursts in counter order; lock: @tx_lock
- * @flags: OMERTA_PEER_*
- * @tx_deferred: member of the device's deferred items, when a CPU has sent enough; lock: the
- *		 pool's
+ * @tx_fifo: bursts by the first channel
+ * @tx_more: bursts by other channels, NULL if there are none; changed while the device is down
  * @tx_last: jiffies of the latest record sent
  * @answer_at: jiffies | 1 at which a keepalive answers a record that carried data, unless
  *	       another record is sent before; 0 for none
@@ -139,8 +168,6 @@ struct omerta_peers {
  * @place_node: member of omerta_peers.by_endpoint
  * @tell_moved_at: jiffies at which listeners may be told again; timer only
  *
- * @rx_fifo: bursts in the order of arrival; NAPI only
- * @rx_ready: member of the device's list while the first of @rx_fifo is open; NAPI only
  * @rx_last: boot time in ns of the latest authentic record, 0 for never
  * @waiting_since: jiffies | 1 of the first data sent since the peer was last heard, else 0
  * @silent_since: @waiting_since of the silence that listeners were told about, 0 if they
@@ -174,11 +201,10 @@ struct omerta_peer {
 	struct sk_buff_head waiting;
 	u32 path_payload;
 	u32 path_mtu;
-	struct list_head tx_fifo;
-	unsigned long flags;
-	struct list_head tx_deferred;
+	struct omerta_tx_fifos *tx_more;
 	unsigned long tx_last;
 	unsigned long answer_at;
+	struct omerta_tx_fifo tx_fifo;
 
 	/* Both sides; changed when the endpoint or the route changes */
 	spinlock_t endpoint_lock ____cacheline_aligned_in_smp; /* protects the endpoint */
@@ -194,9 +220,7 @@ struct omerta_peer {
 	unsigned long tell_moved_at;
 
 	/* Receive side */
-	struct list_head rx_fifo ____cacheline_aligned_in_smp;
-	struct list_head rx_ready;
-	u64 rx_last;
+	u64 rx_last ____cacheline_aligned_in_smp;
 	unsigned long waiting_since;
 	unsigned long silent_since;
 	u64 initiation_at;
@@ -206,6 +230,8 @@ int omerta_peers_init(struct omerta_peers *peers);
 void omerta_peers_destroy(struct omerta_peers *peers);
 void omerta_peers_remove_all(struct omerta_peers *peers);
 void omerta_peers_reap(struct omerta_peers *peers, bool wait);
+
+int omerta_peers_set_channels(struct omerta_peers *peers, unsigned int n);
 
 int omerta_peer_init(void);
 void omerta_peer_exit(void);

@@ -15,7 +15,8 @@ static_assert(!(OMERTA_REPLAY_WORDS & (OMERTA_REPLAY_WORDS - 1)));
 
 /**
  * omerta_replay_too_old() - cheap look before a record is opened
- * @replay: the window; may be changed meanwhile
+ * @replay: the window; may be changed meanwhile. On a 32-bit machine a read of half a change may
+ *	    lose a record, once in 2^32 of them at most.
  * @counter: the record's counter
  *
  * Return: true if the counter lies before the window and so will not be

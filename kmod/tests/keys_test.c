@@ -172,9 +172,10 @@ static enum omerta_fresh commit(struct omerta_key *key, u64 counter,
 {
 	enum omerta_fresh fresh;
 
-	local_bh_disable();
+	*activated = false;
+	spin_lock_bh(&key->rx_lock);
 	fresh = omerta_key_commit(key, counter, 100, activated);
-	local_bh_enable();
+	spin_unlock_bh(&key->rx_lock);
 	return fresh;
 }
 
@@ -536,9 +537,9 @@ static void confirmed_then_dead(struct kunit *test)
 
 static void fail_auth(struct omerta_key *key)
 {
-	local_bh_disable();
+	spin_lock_bh(&key->rx_lock);
 	omerta_key_auth_failed(key);
-	local_bh_enable();
+	spin_unlock_bh(&key->rx_lock);
 }
 
 static void auth_failures(struct kunit *test)

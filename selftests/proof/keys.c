@@ -251,7 +251,7 @@ void prove_seal(void)
 void prove_commit(void)
 {
 	struct omerta_key *key, *active;
-	bool activated;
+	bool activated = false;
 	unsigned int i = nondet_bool();
 
 	any_ring();
@@ -259,9 +259,11 @@ void prove_commit(void)
 	assume(i < n_keys && in_flight[i]);
 	key = keys[i];
 	active = ring.active;
+	spin_lock_bh(&key->rx_lock);
 	if (omerta_key_commit(key, nondet_u64(), nondet_u32(), &activated) != OMERTA_FRESH_NOT)
 		prove(states[i] != OMERTA_KEY_STATE_DEAD && boottime < key->open_until &&
 		      key->epoch == omerta_keys_epoch.counter);
+	spin_unlock_bh(&key->rx_lock);
 	prove(activated == (ring.active != active));
 	if (activated)
 		prove(ring.active == key && states[i] == OMERTA_KEY_STATE_INSTALLED &&

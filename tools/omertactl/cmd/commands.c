@@ -20,6 +20,7 @@ static const struct om_opt link_opts[] = {
 	{ "control-rate", FIELD(DEVICE, CONTROL_RATE) },
 	{ "control-source-rate", FIELD(DEVICE, CONTROL_SOURCE_RATE) },
 	{ "control-share", FIELD(DEVICE, CONTROL_SHARE) },
+	{ "channels", FIELD(DEVICE, CHANNELS) },
 	{ 0 }
 };
 
@@ -140,7 +141,7 @@ static const struct om_opt bench_opts[] = {
 
 #define PEER_WORD	"N|NAME|PUBLIC-KEY"
 #define LINK_USAGE \
-	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off] [df unset|set|inherit] [engine auto|lib|NAME] [control-rate N] [control-source-rate N] [control-share N]"
+	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off] [df unset|set|inherit] [engine auto|lib|NAME] [control-rate N] [control-source-rate N] [control-share N] [channels N]"
 #define PEER_USAGE \
 	"[name S] [public-key BASE64|none] [endpoint HOST:PORT] [allowed-ips LIST|@FILE] [keepalive SECS|off]"
 #define LIMITS_USAGE \

@@ -329,6 +329,7 @@ static void show_device(const struct om_device *d)
 		{ "policy", OMERTA_A_DEVICE_POLICY },
 		{ "percpu threshold", OMERTA_A_DEVICE_PERCPU_THRESHOLD },
 		{ "cpus", OMERTA_A_DEVICE_CPUS },
+		{ "channels", OMERTA_A_DEVICE_CHANNELS },
 		{ "batch", OMERTA_A_DEVICE_BATCH },
 		{ "df", OMERTA_A_DEVICE_DF },
 		{ "largest mtu", OMERTA_A_DEVICE_MAX_MTU },

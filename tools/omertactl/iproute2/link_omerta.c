@@ -18,7 +18,8 @@ static const uint8_t settings[] = {
 	OMERTA_A_DEVICE_POLICY, OMERTA_A_DEVICE_PERCPU_THRESHOLD, OMERTA_A_DEVICE_CPUS,
 	OMERTA_A_DEVICE_BATCH, OMERTA_A_DEVICE_DF, OMERTA_A_DEVICE_ENGINE,
 	OMERTA_A_DEVICE_CONTROL_RATE, OMERTA_A_DEVICE_CONTROL_SOURCE_RATE,
-	OMERTA_A_DEVICE_CONTROL_SHARE, OMERTA_A_DEVICE_MAX_MTU,
+	OMERTA_A_DEVICE_CONTROL_SHARE, OMERTA_A_DEVICE_CHANNELS,
+	OMERTA_A_DEVICE_MAX_MTU,
 };
 
 /* Bytes of a request of ip, which has no constant for them */
@@ -55,7 +56,8 @@ static void print_help(struct link_util *lu, int argc, char **argv, FILE *f)
 		"Usage: ... %s [ listen-port PORT ] [ fwmark MARK|off ] [ chunk-size BYTES ]\n"
 		"\t[ policy auto|inline|percpu ] [ percpu-threshold BYTES ] [ cpus LIST|all ]\n"
 		"\t[ batch on|off ] [ df unset|set|inherit ] [ engine auto|lib|NAME ]\n"
-		"\t[ control-rate N ] [ control-source-rate N ] [ control-share 1..16 ]\n\n"
+		"\t[ control-rate N ] [ control-source-rate N ] [ control-share 1..16 ]\n"
+		"\t[ channels 1..64 ]\n\n"
 		"Peers and keys are set by omertactl(8), which also explains each setting.\n",
 		lu->id);
 }

@@ -186,6 +186,8 @@ static const struct om_field device_fields[] = {
 	D(AGENT_AGE, "agent-age", agent_age, OM_UINT, OM_MSEC, .json_only = true),
 	D(AGENT_STATS, "agent-stats", agent_stats, OM_NEST, OM_GROUP,
 	  .json_only = true, .nest = &agent_stats_object),
+	D(CHANNELS, "channels", channels, OM_U32, OM_DEC,
+	  .min = 1, .max = 64, .conf = "Channels"),
 };
 
 static const struct om_field prefix_fields[] = {

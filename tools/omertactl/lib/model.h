@@ -117,6 +117,7 @@ struct om_device {
 	uint8_t control_bound;
 	uint32_t epoch;
 	uint32_t control_share;
+	uint32_t channels;
 	uint32_t used_secrets;
 	uint32_t used_secrets_max;
 	uint32_t agent_pid;

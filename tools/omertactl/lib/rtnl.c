@@ -359,7 +359,8 @@ int om_rtnl_set_down(struct om_rtnl *r, struct om_err *err)
 	return set_link(r, -1, 0, err);
 }
 
-int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err)
+static int set_qdisc(struct om_rtnl *r, uint32_t parent, uint32_t handle, const char *kind,
+		     struct om_err *err)
 {
 	struct rtnl_qdisc *qdisc = rtnl_qdisc_alloc();
 	struct nl_msg *msg = NULL;
@@ -367,7 +368,9 @@ int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err)
 
 	if (qdisc) {
 		rtnl_tc_set_ifindex(TC_CAST(qdisc), r->ifindex);
-		rtnl_tc_set_parent(TC_CAST(qdisc), TC_H_ROOT);
+		rtnl_tc_set_parent(TC_CAST(qdisc), parent);
+		if (handle)
+			rtnl_tc_set_handle(TC_CAST(qdisc), handle);
 		rc = rtnl_tc_set_kind(TC_CAST(qdisc), kind);
 		if (!rc)
 			rc = rtnl_qdisc_build_add_request(qdisc, NLM_F_CREATE |
@@ -375,6 +378,20 @@ int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err)
 		rtnl_qdisc_put(qdisc);
 	}
 	return om_rtnl_put(r, rc, msg, err, "qdisc %s", kind);
+}
+
+int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err)
+{
+	uint32_t mq = TC_H_MAKE(1U << 16, 0), queues = om_rtnl_queues(r->ifindex);
+	int rc;
+
+	if (queues < 2)
+		return set_qdisc(r, TC_H_ROOT, 0, kind, err);
+	/* One qdisc over all queues would have one lock. */
+	rc = set_qdisc(r, TC_H_ROOT, mq, "mq", err);
+	for (uint32_t i = 1; i <= queues && !rc; i++)
+		rc = set_qdisc(r, mq | i, 0, kind, err);
+	return rc;
 }
 
 /* By hand, as libnl's rules have neither inversion nor a suppressed prefix length. */

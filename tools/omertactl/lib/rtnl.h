@@ -39,8 +39,10 @@ int om_rtnl_set_down(struct om_rtnl *r, struct om_err *err);
 int om_rtnl_set_up(struct om_rtnl *r, uint32_t mtu, struct om_err *err);
 /* Set the MTU of the device, which may be down. */
 int om_rtnl_set_mtu(struct om_rtnl *r, uint32_t mtu, struct om_err *err);
-/* Set the root queueing discipline of the device. */
+/* Set the queueing discipline of each transmit queue of the device. */
 int om_rtnl_set_qdisc(struct om_rtnl *r, const char *kind, struct om_err *err);
+/* Get the number of transmit queues of a device, used or not; 0 on errors. */
+uint32_t om_rtnl_queues(int ifindex);
 /* Get the number of packets that wait in the root queueing discipline of a device; 0 on errors. */
 void om_rtnl_backlog(uint32_t ifindex, uint64_t *packets);
 /* Send the pending requests. */

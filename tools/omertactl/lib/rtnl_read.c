@@ -444,6 +444,21 @@ void om_rtnl_drain(struct om_rtnl *r)
 		;
 }
 
+uint32_t om_rtnl_queues(int ifindex)
+{
+	struct nl_sock *sk = nl_socket_alloc();
+	struct rtnl_link *link = NULL;
+	uint32_t n = 0;
+
+	if (sk && !nl_connect(sk, NETLINK_ROUTE) &&
+	    !rtnl_link_get_kernel(sk, ifindex, NULL, &link))
+		n = rtnl_link_get_num_tx_queues(link);
+	if (link)
+		rtnl_link_put(link);
+	nl_socket_free(sk);
+	return n;
+}
+
 void om_rtnl_backlog(uint32_t ifindex, uint64_t *packets)
 {
 	struct nl_sock *sk = nl_socket_alloc();

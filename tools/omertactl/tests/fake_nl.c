@@ -202,6 +202,7 @@ static int new_device(const struct om_device *req, struct om_err *err)
 	s->dev.control_rate = 1000;
 	s->dev.control_source_rate = 20;
 	s->dev.control_share = 1;
+	s->dev.channels = 2;
 	s->dev.stats.has = OM_BIT(OMERTA_A_DEVICE_STATS_MAX + 1) - 2;
 	merge(&om_device_object, &s->dev, req);
 	return OM_OK;

@@ -27,6 +27,7 @@ static const struct {
 	/* devices */
 	{ 0, "link add omr1", "device-new ifname=omr1\nqdisc ifname=omr1 kind=fq_codel\n", NULL },
 	{ 0, "link add dev omr1", "device-new ifname=omr1\nqdisc ifname=omr1 kind=fq_codel\n", NULL },
+	{ 0, "link add omr1 channels 64", "device-new ifname=omr1 channels=64\nqdisc ifname=omr1 kind=fq_codel\n", NULL },
 	{ 0, "link add omr1 listen-port 51900 fwmark 0xca6c chunk-size 1024 policy percpu percpu-threshold 9000 cpus 0-3,8",
 	  "device-new ifname=omr1 listen-port=51900 fwmark=0xca6c chunk-size=1024 policy=percpu percpu-threshold=9000 cpus=0-3,8\nqdisc ifname=omr1 kind=fq_codel\n", NULL },
 	{ 0, "link add omr%d", "device-new ifname=omr%d\n", NULL },

@@ -1,0 +1,185 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Channels of a device: queues, sockets and NAPIs beside each other. Needs root, and in practice a
+# guest.
+#
+# usage: channels.sh [TEST...]	the names of functions; all without
+# shellcheck disable=SC2317 # the tests are called by name
+set -u
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=lib_netns.sh
+. ./lib_netns.sh
+
+# A device has no more channels than CPUs, unless it was made with more queues.
+QUEUES=4
+
+# make_dev HERE [SETTING...]: as in lib_netns.sh, with that many queues.
+make_dev() {
+	on "$1" ip link add "$DEV" numtxqueues "$QUEUES" numrxqueues "$QUEUES" type omerta \
+		listen-port "$PORT" channels "$QUEUES" "${@:2}"
+	on "$1" ip link set "$DEV" addrgenmode none
+	set_inner "$1"
+}
+
+# says TEXT COMMAND...: the command fails with such a message.
+says() {
+	! "${@:2}" 2>"$DIR/message" || return
+	grep -q "$1" "$DIR/message"
+}
+
+# channels NS: their number, as each tool shows it
+channels() {
+	member "$(on "$1" omertactl -j link show "$DEV")" channels
+	on "$1" ethtool -l "$DEV" | awk '/^Combined/ { n = $2 } END { print n }'
+	on "$1" ip -d link show "$DEV" | grep -o ' channels [0-9]*' | cut -d ' ' -f 3
+	on "$1" ethtool -S "$DEV" | grep -c 'rx_queue_[0-9]*_cpu'
+	on "$1" omertactl show "$DEV" | sed -n 's/^  channels: //p'
+}
+
+have() {
+	is "$(printf "$1\n%.0s" 1 2 3 4 5)" channels a
+}
+
+# queue NS CHANNEL COUNTER
+queue() {
+	on "$1" ethtool -S omr0 | awk -v name="${3/_/_queue_$2_}:" '$1 == name { print $2 }'
+}
+
+# sum NS COUNTER: over all channels
+sum() {
+	on "$1" ethtool -S omr0 | awk -v name="^ *${2/_/_queue_[0-9]_}:" '$0 ~ name { n += $2 } END { print n }'
+}
+
+sockets() {
+	on "$1" ss -H -u -l -n "sport = :$PORT" | wc -l
+}
+
+test_settings() {
+	local cpus
+
+	make_ns a
+	cpus=$(nproc)
+	on a omertactl link add omr0
+	have "$((cpus < 8 ? cpus : 8))"
+	refused on a ethtool -L omr0 combined "$((cpus + 1))"
+	says 'at most as many channels as CPUs or queues' \
+		on a omertactl link set omr0 channels "$((cpus + 1))"
+	refused on a omertactl link set omr0 channels 0
+	refused on a omertactl link set omr0 channels 65
+	on a omertactl link set omr0 channels 1
+	have 1
+	on a ip link del omr0
+	make_dev a
+	have 4
+	on a ip link set omr0 up
+	# Nothing changes with what is refused.
+	says 'channels change only while the device is down' \
+		on a omertactl link set omr0 policy inline channels 2
+	refused on a ethtool -L omr0 combined 2
+	on a omertactl link set omr0 channels 4
+	is auto member "$(on a omertactl -j link show omr0)" policy
+	have 4
+	on a ip link set omr0 down
+	on a ethtool -L omr0 combined 2
+	have 2
+	on a ip link set omr0 type omerta channels 3
+	have 3
+	on a ip link set omr0 up
+	# Each has a queue with a discipline of its own.
+	is 3 eval "on a tc qdisc show dev omr0 | grep -c 'parent .*:[123] '"
+}
+
+# The sockets of all channels have one port, which nobody else can have or join.
+test_port() {
+	make_ns a
+	make_dev a
+	on a ip link set omr0 up
+	is "$((QUEUES * 2))" sockets a
+	says 'Address already in use' on a timeout "$WAIT" ./traffic.py hold-port 0.0.0.0 "$PORT" reuse
+	says 'Address already in use' on a timeout "$WAIT" ./traffic.py hold-port :: "$PORT" reuse
+	on a omertactl link add omr1
+	refused on a omertactl link set omr1 listen-port "$PORT"
+	bg a ./traffic.py hold-port 0.0.0.0 51999 reuse
+	await udp_bound a 51999
+	refused on a omertactl link set omr0 listen-port 51999
+	is "$((QUEUES * 2))" sockets a
+	PORT=51998
+	on a omertactl link set omr0 listen-port "$PORT"
+	is "$((QUEUES * 2))" sockets a
+	on a ip link set omr0 down
+	is 0 sockets a
+}
+
+# flows FLOWS COUNT: from a to b, each in order and complete
+flows() {
+	local to
+
+	bg b timeout "$WAIT" ./traffic.py receive-flows "$1" "$2"
+	to=$!
+	await udp_bound b 7777
+	on a ./traffic.py send-flows 10.9.0.2 "$1" "$2"
+	wait "$to"
+}
+
+# Flows are spread over the queues, and each keeps its order.
+test_flows() {
+	local policy i
+
+	make_both
+	keep_order b to_a
+	for policy in inline percpu auto; do
+		on a omertactl link set omr0 policy "$policy"
+		on b omertactl link set omr0 policy "$policy"
+		flows 64 40
+	done
+	for ((i = 0; i < QUEUES; i++)); do
+		more_than 100 queue a "$i" tx_packets
+	done
+	is "$((3 * 64 * 40))" sum a tx_packets
+	is "$((3 * 64 * 40))" sum b rx_packets
+	is "$(sum a tx_records)" sum b rx_records
+	no_drops a
+	no_drops b
+}
+
+# A datagram goes to the channel of the CPU that it arrives on.
+test_near() {
+	local cpu before
+
+	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
+	QUEUES=2
+	make_both
+	pings a 10.9.0.2
+	for cpu in 0 1; do
+		on b tee /sys/class/net/to_a/queues/rx-0/rps_cpus <<<$((1 << cpu))
+		before=$(queue b "$cpu" rx_bursts)
+		on a ping -q -c 20 -i 0.01 10.9.0.2
+		more_than "$((before + 19))" queue b "$cpu" rx_bursts
+	done
+}
+
+# Datagrams in both directions while the number of channels, the port and a CPU change
+test_changes() {
+	local i sender
+
+	make_both
+	bg a ./traffic.py send-until-killed 10.9.0.2 9 10 11 12
+	sender=$!
+	bg b ./traffic.py send-until-killed 10.9.0.1 9 10 11 12
+	for ((i = 0; i < 12; i++)); do
+		on b ip link set omr0 down
+		on b ethtool -L omr0 combined "$((i % QUEUES + 1))"
+		on b ip link set omr0 up
+		on b omertactl link set omr0 listen-port "$((51900 + i % 3))"
+		await more_than 0 queue b 0 rx_bursts
+	done
+	kill "$sender" "$!"
+	on b omertactl link set omr0 listen-port "$PORT"
+	pings a 10.9.0.2
+	pings b 10.9.0.1
+}
+
+TESTS=(test_settings test_port test_flows test_near test_changes)
+
+modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
+run_tests "${@:-${TESTS[@]}}"
