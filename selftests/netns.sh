@@ -656,12 +656,12 @@ test_mutual_tunnels() {
 	pings a 10.10.0.2
 }
 
-# seen FILTER COMMAND...: tcpdump's line for the first packet that matches in namespace b, on the
-# device $ON
+# seen FILTER COMMAND...: tcpdump's line for the first packet that matches in namespace b, or $AT, on
+# the device $ON
 seen() {
 	local dump
 
-	bg b timeout "$WAIT" tcpdump -i "$ON" -n -v -c 1 "$1" >"$DIR/dump" 2>"$DIR/err"
+	bg "${AT:-b}" timeout "$WAIT" tcpdump -i "$ON" -n -v -c 1 "$1" >"$DIR/dump" 2>"$DIR/err"
 	dump=$!
 	await grep -q listening "$DIR/err"
 	"${@:2}"
@@ -712,6 +712,31 @@ test_super_packets() {
 	no_drops b
 }
 
+# An administrator may allow longer super-packets (BIG TCP). They take several bursts.
+test_big_packets() {
+	local end ends=a
+
+	# Emulators are too slow for packets to arrive that close together.
+	! grep -q 'User Mode Linux' /proc/cpuinfo || ends='a b'
+	make_both
+	on a sysctl -q net.ipv4.tcp_min_tso_segs=100
+	on a ip -d link show omr0 | grep gso_ipv4_max_size ||
+		{ echo "SKIP before Linux 6.3 the stack segments them"; exit 4; }
+	for end in a b; do
+		on "$end" ip link set omr0 gso_max_size 200000 gro_max_size 200000 \
+			gso_ipv4_max_size 200000 gro_ipv4_max_size 200000
+	done
+	for end in $ends; do
+		AT=$end ON=omr0 seen 'ip6 and greater 70000' copy a b fd09::2 3000000
+		AT=$end ON=omr0 seen 'ip and greater 70000' copy a b 10.9.0.2 3000000
+	done
+	# A change of the MTU leaves alone what the administrator has set.
+	on a ip link set omr0 mtu 1300
+	is 200000 member "$(on a ip -d -j link show omr0)" gso_max_size
+	no_drops a
+	no_drops b
+}
+
 # Datagrams that an application has cut by the kernel arrive as if sent one by one.
 test_udp_segments() {
 	make_both
@@ -748,7 +773,8 @@ TESTS=(
 	test_v4_in_v4 test_v4_in_v6 test_v6_in_v4 test_v6_in_v6
 	test_policy_inline test_policy_percpu test_policy_auto
 	test_large_mtu_512 test_large_mtu_512_percpu test_large_mtu_4096 test_mtu_refused
-	test_order_out test_order_in test_counters test_super_packets test_udp_segments
+	test_order_out test_order_in test_counters test_super_packets test_big_packets
+	test_udp_segments
 	test_capture test_ecn test_roaming_v4 test_roaming_v6
 	test_endpoint_held
 	test_source_of_route_v4 test_source_of_route_v6 test_source_of_silence

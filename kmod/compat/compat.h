@@ -125,15 +125,29 @@ static inline bool cpu_takes_unbound_work(int cpu)
 #define system_dfl_wq	system_unbound_wq
 #endif
 
-/* The kernel does not export its own setter of both. */
-static inline void netif_gso_max_size_raise(struct net_device *dev,
-					    unsigned int size)
+/* Set both limits, if they are still @old. The kernel does not export its own setters. */
+static inline void omerta_set_gso_max_size(struct net_device *dev, unsigned int old,
+					   unsigned int size)
 {
-	WRITE_ONCE(dev->gso_max_size, size);
+	if (dev->gso_max_size == old)
+		WRITE_ONCE(dev->gso_max_size, size);
 #ifdef OMERTA_HAVE_GSO_IPV4_MAX_SIZE
-	WRITE_ONCE(dev->gso_ipv4_max_size, size);
+	if (dev->gso_ipv4_max_size == old)
+		WRITE_ONCE(dev->gso_ipv4_max_size, size);
 #endif
 }
+
+/*
+ * Where IPv6 packets longer than 64 KiB have an extension header until they are segmented. If the
+ * kernel has no helper that removes it, the stack segments them.
+ */
+#ifdef OMERTA_HAVE_JUMBO_REMOVE
+#define omerta_has_jumbo(skb)		ipv6_has_hopopt_jumbo(skb)
+#define omerta_jumbo_remove(skb)	ipv6_hopopt_jumbo_remove(skb)
+#else
+#define omerta_has_jumbo(skb)		false
+#define omerta_jumbo_remove(skb)	0
+#endif
 
 #ifndef OMERTA_HAVE_DROP_TUNNEL_ECN
 #define SKB_DROP_REASON_IP_TUNNEL_ECN	SKB_DROP_REASON_NOT_SPECIFIED

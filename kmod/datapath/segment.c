@@ -30,9 +30,10 @@ bool omerta_segments_can(const struct sk_buff *skb)
 
 	if (skb_shinfo(skb)->gso_type & ~known)
 		return false;
-	/* The kernel's helpers do not support extension headers. */
+	/* The kernel's helpers do not support extension headers, but the jumbogram's is removed. */
 	return skb->protocol == htons(ETH_P_IP) ||
-	       skb_network_header_len(skb) == sizeof(struct ipv6hdr);
+	       skb_network_header_len(skb) == sizeof(struct ipv6hdr) ||
+	       omerta_has_jumbo(skb);
 }
 
 /**

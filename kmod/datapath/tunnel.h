@@ -170,6 +170,7 @@ struct omerta_control {
  * @n_channels: number of channels in use; changed while the device is down
  * @channel: its channels; the first @n_channels are in use, others may be NULL. One that exists
  *	     stays as long as the device.
+ * @gso_size: length of super-packets that fit a burst; under RTNL
  * @rejects: packets to be dropped whose senders get an ICMP error
  * @control: control datagrams
  */
@@ -192,6 +193,7 @@ struct omerta_tunnel {
 	unsigned int generation;
 	bool dying;
 	u16 port;
+	u32 gso_size;
 	siphash_aligned_key_t hash_key;
 	struct omerta_peers peers;
 

@@ -379,6 +379,11 @@ static void take_packet(struct omerta_channel *ch, struct sk_buff *skb)
 		omerta_drop(tun, skb, OMERTA_DROP_TX_PROTO, 1);
 		goto out;
 	}
+	/* Of super-packets only: the segments have none. */
+	if (unlikely(omerta_jumbo_remove(skb))) {
+		omerta_drop(tun, skb, OMERTA_DROP_TX_NOMEM, 1);
+		goto out;
+	}
 	/* The stack checks no MTU for packets that tc redirects. */
 	if (unlikely(!omerta_fits_mtu(skb, READ_ONCE(tun->dev->max_mtu)))) {
 		omerta_reject(tun, skb, OMERTA_DROP_TX_TOO_BIG, READ_ONCE(tun->dev->mtu));

@@ -107,9 +107,11 @@ static void peer_forget_traffic(struct omerta_peer *peer)
 }
 
 /**
- * omerta_device_set_gso_limits() - limit super-packets to the packets of one burst
+ * omerta_device_set_gso_limits() - have TCP make super-packets of one burst
  * @tun: the device
  * @mtu: its MTU
+ *
+ * They may be longer, if the administrator says so, and are then cut into several bursts.
  *
  * Context: process context, RTNL held.
  */
@@ -120,18 +122,12 @@ void omerta_device_set_gso_limits(struct omerta_tunnel *tun, u32 mtu)
 	u32 headers = sizeof(struct ipv6hdr) + sizeof(struct tcphdr) +
 		      TCPOLEN_TSTAMP_ALIGNED;
 	struct net_device *dev = tun->dev;
-	/* Leave limits alone that the administrator has lowered. */
-	bool size = dev->gso_max_size == dev->tso_max_size;
-	bool segs = dev->gso_max_segs == dev->tso_max_segs;
+	u32 size = n * (max(mtu, 2 * headers) - headers) + MAX_TCP_HEADER;
 
-	netif_set_tso_max_segs(dev, n);
-	netif_set_tso_max_size(dev, n * (max(mtu, 2 * headers) - headers) +
-				    MAX_TCP_HEADER);
-	/* netif_set_tso_max_*() only ever lowers these, so raise them here. */
-	if (size)
-		netif_gso_max_size_raise(dev, dev->tso_max_size);
-	if (segs)
-		WRITE_ONCE(dev->gso_max_segs, dev->tso_max_segs);
+	netif_set_tso_max_size(dev, GSO_MAX_SIZE);
+	/* Leave limits alone that the administrator has set. */
+	omerta_set_gso_max_size(dev, tun->gso_size, size);
+	tun->gso_size = size;
 }
 
 static const struct omerta_peer_ops peer_ops = {
@@ -183,6 +179,7 @@ static int device_init(struct net_device *dev)
 	mutex_unlock(&tun->lock);
 	if (err)
 		goto err_channels;
+	tun->gso_size = GSO_LEGACY_MAX_SIZE;
 	omerta_device_set_gso_limits(tun, dev->mtu);
 	mutex_lock(&tunnels_lock);
 	list_add_tail(&tun->list, &tunnels);

@@ -130,21 +130,29 @@ setup() {
 	done
 }
 
+declare -A GSO_WAS
+
 # settle CONTENDER: has omerta's devices do as the contender says.
 settle() {
-	local end setting gso_max_size
+	local end setting
 
 	[[ $1 == omerta* ]] || return 0
+	# What is as the device has it follows the length of records.
+	for end in "${!GSO_WAS[@]}"; do
+		on "$end" ip link set omr0 gso_max_size "${GSO_WAS[$end]}"
+		unset "GSO_WAS[$end]"
+	done
 	size_records "$1"
 	for end in a b; do
-		gso_max_size=$(on "$end" ip -d -j link show omr0 | jq '.[0].tso_max_size')
 		# shellcheck disable=SC2086 # words
 		[[ -z $DEFAULTS ]] || on "$end" omertactl link set omr0 $DEFAULTS
-		on "$end" ip link set omr0 gso_max_size "$gso_max_size"
 		for setting in $(tr , ' ' <<<"${1#omerta}"); do
 			case $setting in
 			chunk-size=*) ;;
-			gso_max_size=*) on "$end" ip link set omr0 gso_max_size "${setting#*=}" ;;
+			gso_max_size=*)
+				GSO_WAS[$end]=$(on "$end" ip -d -j link show omr0 | jq '.[0].gso_max_size')
+				on "$end" ip link set omr0 gso_max_size "${setting#*=}"
+				;;
 			*) on "$end" omertactl link set omr0 "${setting%%=*}" "${setting#*=}" ;;
 			esac
 		done
