@@ -116,6 +116,30 @@ test_refused() {
 	on a ip link help omerta 2>&1 | grep -q 'chunk-size BYTES'
 }
 
+# A list of many CPUs is taken and shown whole.
+test_many_cpus() {
+	local possible sparse
+
+	possible=$(sed 's/.*-//' /sys/devices/system/cpu/possible)
+	((possible >= 1023)) || { echo "SKIP only $possible CPUs are possible"; exit 4; }
+	sparse=$(seq -s , 0 2 1022)
+	make_ns a
+	on a ip link add omr1 type omerta
+	on a omertactl link add omr0 cpus "$sparse"
+	is "$sparse" cpus "$(on a omertactl -j link show omr0)"
+	# Of all devices, too
+	is "$sparse" cpus "$(on a omertactl -j link show)"
+	is "$sparse" eval "on a ip -d link show omr0 | grep -o 'cpus [0-9,]*' | cut -d ' ' -f 2"
+	on a omertactl link set omr0 cpus all
+	is all cpus "$(on a omertactl -j link show omr0)"
+	is "$(nproc)" member "$(on a omertactl -j link show omr0)" channels
+}
+
+# cpus JSON: of the last device
+cpus() {
+	grep -o '"cpus":"[^"]*"' <<<"$1" | tail -n 1 | cut -d '"' -f 4
+}
+
 # The sockets are in the namespace where the device was made.
 test_other_namespaces() {
 	local id
@@ -191,7 +215,7 @@ test_without_plugin() {
 
 TESTS=(
 	test_add test_defaults test_change test_notified test_refused test_other_namespaces test_rights
-	test_without_plugin test_altnames
+	test_without_plugin test_altnames test_many_cpus
 )
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

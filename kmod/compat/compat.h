@@ -378,6 +378,7 @@ struct omerta_split_ops {
 	int (*doit)(struct sk_buff *skb, struct genl_info *info);
 	void (*post_doit)(const struct omerta_split_ops *ops, struct sk_buff *skb,
 			  struct genl_info *info);
+	int (*start)(struct netlink_callback *cb);
 	int (*dumpit)(struct sk_buff *skb, struct netlink_callback *cb);
 	const struct nla_policy *policy;
 	unsigned int maxattr;
@@ -448,10 +449,12 @@ static inline int omerta_genl_register(struct genl_family *family)
 			to->policy = op->policy;
 			to->maxattr = op->maxattr;
 		}
-		if (op->doit)
+		if (op->doit) {
 			to->doit = op->doit;
-		else
+		} else {
+			to->start = op->start;
 			to->dumpit = omerta_dumpit;
+		}
 	}
 	family->ops = merged;
 	family->n_ops = n;

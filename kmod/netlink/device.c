@@ -200,7 +200,7 @@ int omerta_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info)
 	void *hdr;
 	int err;
 
-	msg = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	msg = genlmsg_new(NLMSG_GOODSIZE + omerta_nl_cpus_size(), GFP_KERNEL);
 	if (!msg)
 		return -ENOMEM;
 	err = omerta_nl_tunnel_find(info, &ref);
@@ -253,6 +253,12 @@ static struct net_device *next_device(struct net *net, unsigned long *ifindex,
 	rcu_read_unlock();
 	*ifindex = index;
 	return dev;
+}
+
+int omerta_nl_device_get_start(struct netlink_callback *cb)
+{
+	cb->min_dump_alloc = NLMSG_GOODSIZE + omerta_nl_cpus_size();
+	return 0;
 }
 
 int omerta_nl_device_get_dumpit(struct sk_buff *skb,

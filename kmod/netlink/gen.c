@@ -283,6 +283,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 	},
 	{
 		.cmd	= OMERTA_CMD_DEVICE_GET,
+		.start	= omerta_nl_device_get_start,
 		.dumpit	= omerta_nl_device_get_dumpit,
 		.flags	= GENL_CMD_CAP_DUMP,
 	},

@@ -27,6 +27,7 @@ omerta_nl_post_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
 void
 omerta_nl_key_new_post_doit(const struct genl_split_ops *ops,
 			    struct sk_buff *skb, struct genl_info *info);
+int omerta_nl_device_get_start(struct netlink_callback *cb);
 
 int omerta_nl_device_new_doit(struct sk_buff *skb, struct genl_info *info);
 int omerta_nl_device_del_doit(struct sk_buff *skb, struct genl_info *info);

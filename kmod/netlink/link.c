@@ -93,7 +93,7 @@ static size_t link_get_size(const struct net_device *dev)
 {
 	return nla_total_size(sizeof(u16)) +		/* OMERTA_A_DEVICE_LISTEN_PORT */
 	       nla_total_size(sizeof(u32)) * 10 +	/* max-mtu and numbers */
-	       nla_total_size(OMERTA_CPULIST_LEN + 1) +	/* OMERTA_A_DEVICE_CPUS */
+	       omerta_nl_cpus_size() +			/* OMERTA_A_DEVICE_CPUS */
 	       nla_total_size(OMERTA_ENGINE_LEN + 1);	/* OMERTA_A_DEVICE_ENGINE */
 }
 

@@ -34,6 +34,7 @@ int omerta_nl_outer_capable(struct sk_buff *skb, const struct omerta_tunnel *tun
 			    struct netlink_ext_ack *extack);
 int omerta_nl_configure(struct sk_buff *skb, struct omerta_tunnel *tun, struct nlattr **attrs,
 			struct netlink_ext_ack *extack);
+size_t omerta_nl_cpus_size(void);
 int omerta_nl_put_settings(struct sk_buff *msg, const struct omerta_tunnel *tun);
 int omerta_link_announce(struct net_device *dev);
 struct net_device *omerta_link_create(struct net *net, const char *name,

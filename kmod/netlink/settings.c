@@ -159,6 +159,17 @@ int omerta_nl_configure(struct sk_buff *skb, struct omerta_tunnel *tun, struct n
 	return err;
 }
 
+/**
+ * omerta_nl_cpus_size() - room in a message for the longest list of CPUs of this machine
+ *
+ * Return: bytes of the attribute.
+ */
+size_t omerta_nl_cpus_size(void)
+{
+	/* Every other CPU, with four digits and a comma, takes most. */
+	return nla_total_size(min(nr_cpu_ids * 5 / 2 + 16, OMERTA_CPULIST_LEN + 1U));
+}
+
 static int put_cpus(struct sk_buff *msg, const struct cpumask *cpus)
 {
 	struct nlattr *attr;
@@ -166,8 +177,8 @@ static int put_cpus(struct sk_buff *msg, const struct cpumask *cpus)
 
 	if (cpumask_equal(cpus, cpu_possible_mask))
 		return nla_put_string(msg, OMERTA_A_DEVICE_CPUS, "all");
+	static_assert(NR_CPUS <= 8192);
 	len = snprintf(NULL, 0, "%*pbl", cpumask_pr_args(cpus));
-	len = min(len, OMERTA_CPULIST_LEN);
 	attr = nla_reserve(msg, OMERTA_A_DEVICE_CPUS, len + 1);
 	if (!attr)
 		return -EMSGSIZE;

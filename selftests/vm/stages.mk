@@ -29,7 +29,8 @@ processes: $(filter guest-uml-%,$(guests))
 # Those that have a machine of their own come last.
 machines: $(filter-out guest-uml-%,$(guests)) $(addprefix clone-,$(emulated)) \
 	$(addprefix suspend-,$(emulated)) $(addprefix isolated-,$(filter debug-%,$(emulated))) \
-	$(addprefix nohz-,$(filter-out debug-%,$(filter %-amd64,$(emulated))))
+	$(addprefix nohz-,$(filter-out debug-%,$(filter %-amd64,$(emulated)))) \
+	$(addprefix cpus-,$(filter 6.1-amd64,$(emulated)))
 
 tally: ; $(stage) $(VM)/ktap_tally_test.py
 sources: ; $(stage) $(VM)/sources_test.sh
@@ -62,6 +63,10 @@ isolated-%:
 
 nohz-%:
 	$(stage) $(run) -t 300 -A nohz_full=1 -- ./trace.sh test_isolated_cpu
+
+# Newer kernels count the processors' own numbers.
+cpus-%:
+	$(stage) $(run) -t 300 -A possible_cpus=1024 -- ./link.sh test_many_cpus
 
 hostile: ; $(stage) env FORM=$(if $(filter-out %:core,$(CELLS)),short,core) $(VM)/hostile.sh
 style: ; $(stage) $(TOP)/selftests/style.sh
