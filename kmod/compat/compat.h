@@ -99,6 +99,20 @@ static inline void page_pool_ref_page(struct page *page)
 	     omerta_simd_end(), once = false)
 #endif
 
+/* Return true if two CPUs share their last cache; where the kernel does not say, their package. */
+static inline bool omerta_cpus_share_cache(int a, int b)
+{
+#if defined(topology_llc_cpumask)
+	return cpumask_test_cpu(b, topology_llc_cpumask(a));
+#elif defined(CONFIG_X86) && !defined(CONFIG_UML) && defined(OMERTA_HAVE_LLC_ID)
+	return per_cpu_llc_id(a) == per_cpu_llc_id(b);
+#elif defined(CONFIG_X86) && !defined(CONFIG_UML) && defined(OMERTA_HAVE_GET_LLC_ID)
+	return get_llc_id(a) == get_llc_id(b);
+#else
+	return cpumask_test_cpu(b, topology_core_cpumask(a));
+#endif
+}
+
 /*
  * Return true if the kernel may run unbound work on a CPU: isolcpus, nohz_full and isolated
  * cpusets keep it off. cpu_is_isolated() alone does not cover all of them in every kernel.

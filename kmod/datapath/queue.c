@@ -19,6 +19,7 @@
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/timekeeping.h>
+#include <linux/topology.h>
 #include <linux/string.h>
 
 #include <uapi/linux/omerta.h>
@@ -52,6 +53,19 @@
  */
 static DEFINE_PER_CPU(struct kthread_worker *, threads);
 static int hotplug_state;
+
+/* CPUs by their distance to one: the same last cache, the same node, all */
+enum { LEVELS = 3 };
+
+/**
+ * struct omerta_near - CPUs near another one
+ * @cpus: those within each distance, itself included; read at any time
+ */
+struct omerta_near {
+	cpumask_var_t cpus[LEVELS];
+};
+
+static DEFINE_PER_CPU(struct omerta_near, nearness);
 
 struct workqueue_struct *omerta_helpers;
 
@@ -343,24 +357,50 @@ bool omerta_pool_is_enough(struct omerta_pool *pool, const struct omerta_jobs *j
 /**
  * omerta_pool_next_cpu() - find a CPU that work may be offered to
  * @pool: the workers
- * @cpu: the CPU to start after
+ * @cpu: the CPU to start after; this CPU for the first one
+ * @keep: return @cpu itself if it is another CPU, and work may be offered to it
  *
- * CPUs that are excluded, offline or isolated, or where nohz_full is to keep a task alone, are
- * skipped: such a CPU may never run the worker.
+ * CPUs that share the last cache with this one come first, then others of its node. Those that
+ * are excluded, offline or isolated, or where nohz_full is to keep a task alone, are skipped:
+ * such a CPU may never run the worker.
  *
  * Context: BH or preemption off.
- * Return: the next such CPU; this CPU if there is no other.
+ * Return: the next such CPU, after the last one the first; this CPU if there is no other.
  */
-unsigned int omerta_pool_next_cpu(const struct omerta_pool *pool, unsigned int cpu)
+unsigned int omerta_pool_next_cpu(const struct omerta_pool *pool, unsigned int cpu, bool keep)
 {
-	unsigned int self = raw_smp_processor_id(), next;
+	unsigned int self = raw_smp_processor_id(), next, from, level = 0;
+	const struct omerta_near *near = per_cpu_ptr(&nearness, self);
+	const struct cpumask *cpus;
+	bool again = cpu != self;
 
 	rcu_read_lock();
-	for_each_cpu_wrap(next, rcu_dereference(pool->cpus), cpu + 1)
-		if (next != self && cpu_online(next) && cpu_takes_unbound_work(next))
+	cpus = rcu_dereference(pool->cpus);
+	if (again)
+		while (level < LEVELS - 1 && !cpumask_test_cpu(cpu, near->cpus[level]))
+			level++;
+	from = keep && again ? cpu : cpu + 1;
+	for (;;) {
+		for_each_cpu_wrap(next, near->cpus[level], from) {
+			if (next == self)
+				break;
+			if ((!level || !cpumask_test_cpu(next, near->cpus[level - 1])) &&
+			    cpumask_test_cpu(next, cpus) && cpu_online(next) &&
+			    cpu_takes_unbound_work(next))
+				goto out;
+		}
+		from = self + 1;
+		if (++level < LEVELS)
+			continue;
+		if (!again)
 			break;
+		again = false;
+		level = 0;
+	}
+	next = self;
+out:
 	rcu_read_unlock();
-	return next < nr_cpu_ids ? next : self;
+	return next;
 }
 
 static void offer_job(struct omerta_pool *pool, unsigned int cpu,
@@ -391,7 +431,7 @@ static void offer_job(struct omerta_pool *pool, unsigned int cpu,
 void omerta_pool_offer(struct omerta_pool *pool, const struct omerta_jobs *jobs,
 		       unsigned int n_shares)
 {
-	/* Start with the next CPU, or all devices would choose the same few. */
+	/* Start with the nearest CPUs, or all devices would choose the same few. */
 	unsigned int self = raw_smp_processor_id(), cpu = self, share = 0;
 	struct omerta_job *job = jobs->first;
 	u64 bytes = 0;
@@ -399,13 +439,13 @@ void omerta_pool_offer(struct omerta_pool *pool, const struct omerta_jobs *jobs,
 	if (n_shares < 2)
 		return;
 	if (jobs->n == 1) {
-		unsigned int first = omerta_pool_next_cpu(pool, self);
+		unsigned int first = omerta_pool_next_cpu(pool, self, false);
 
 		job->n_runs = n_shares;
 		atomic_set(&job->left, n_shares);
 		for (cpu = first; --n_shares && cpu != self;) {
 			offer_job(pool, cpu, job);
-			cpu = omerta_pool_next_cpu(pool, cpu);
+			cpu = omerta_pool_next_cpu(pool, cpu, false);
 			if (cpu == first)
 				break;
 		}
@@ -418,7 +458,7 @@ void omerta_pool_offer(struct omerta_pool *pool, const struct omerta_jobs *jobs,
 		bytes += job->bytes;
 		if (s != share) {
 			share = s;
-			cpu = omerta_pool_next_cpu(pool, cpu);
+			cpu = omerta_pool_next_cpu(pool, cpu, false);
 		}
 		if (cpu != self)
 			offer_job(pool, cpu, job);
@@ -630,10 +670,59 @@ static void destroy_threads(void)
 	}
 }
 
+static void free_nearness(void)
+{
+	int cpu, level;
+
+	for_each_possible_cpu(cpu)
+		for (level = 0; level < LEVELS; level++)
+			free_cpumask_var(per_cpu(nearness, cpu).cpus[level]);
+}
+
+/* Of this CPU before any of its kind is online: itself only, and all */
+static int alloc_nearness(void)
+{
+	struct omerta_near *near;
+	int cpu, level;
+
+	for_each_possible_cpu(cpu) {
+		near = per_cpu_ptr(&nearness, cpu);
+		for (level = 0; level < LEVELS; level++) {
+			if (!zalloc_cpumask_var(&near->cpus[level], GFP_KERNEL)) {
+				free_nearness();
+				return -ENOMEM;
+			}
+			cpumask_set_cpu(cpu, near->cpus[level]);
+		}
+		cpumask_copy(near->cpus[LEVELS - 1], cpu_possible_mask);
+	}
+	return 0;
+}
+
+/* The kernel knows where a CPU is when it is online. */
+static void place_cpu(unsigned int cpu)
+{
+	struct omerta_near *near = per_cpu_ptr(&nearness, cpu), *others;
+	unsigned int other;
+
+	for_each_online_cpu(other) {
+		others = per_cpu_ptr(&nearness, other);
+		if (omerta_cpus_share_cache(cpu, other)) {
+			cpumask_set_cpu(other, near->cpus[0]);
+			cpumask_set_cpu(cpu, others->cpus[0]);
+		}
+		if (cpu_to_node(cpu) == cpu_to_node(other)) {
+			cpumask_set_cpu(other, near->cpus[1]);
+			cpumask_set_cpu(cpu, others->cpus[1]);
+		}
+	}
+}
+
 static int thread_online(unsigned int cpu)
 {
 	struct kthread_worker *thread = per_cpu(threads, cpu);
 
+	place_cpu(cpu);
 	/* It was moved to another CPU when this one went offline. */
 	if (thread)
 		return set_cpus_allowed_ptr(thread->task, cpumask_of(cpu));
@@ -651,6 +740,8 @@ static int thread_online(unsigned int cpu)
  */
 int omerta_workers_init(void)
 {
+	int err;
+
 	/*
 	 * WQ_MEM_RECLAIM: the transmit queue waits for its helper, and memory reclaim may
 	 * wait for packets in that queue. No WQ_HIGHPRI: it would starve a receiver on the
@@ -660,13 +751,19 @@ int omerta_workers_init(void)
 					 WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!omerta_helpers)
 		return -ENOMEM;
+	err = alloc_nearness();
+	if (err)
+		goto err_helpers;
 	hotplug_state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "net/omerta:worker",
 					  thread_online, NULL);
 	if (hotplug_state > 0)
 		return 0;
+	err = hotplug_state;
 	destroy_threads();
+	free_nearness();
+err_helpers:
 	destroy_workqueue(omerta_helpers);
-	return hotplug_state;
+	return err;
 }
 
 /**
@@ -678,5 +775,6 @@ void omerta_workers_exit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug_state);
 	destroy_threads();
+	free_nearness();
 	destroy_workqueue(omerta_helpers);
 }

@@ -161,7 +161,7 @@ static bool hand_over(struct omerta_channel *ch, struct sk_buff *skb, bool more)
 	if (helper == self && ++ch->txq.help.own < FAST_ENOUGH)
 		return false;
 	/* Keep the helper while it may be used. */
-	helper = omerta_pool_next_cpu(&ch->tun->pool, helper < 0 ? self : helper - 1);
+	helper = omerta_pool_next_cpu(&ch->tun->pool, helper < 0 ? self : helper, true);
 	if (helper == self) {
 		WRITE_ONCE(ch->txq.help_cpu, -1);
 		return false;

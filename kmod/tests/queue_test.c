@@ -461,11 +461,61 @@ static void lists(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, omerta_jobs_pop(&a), NULL);
 }
 
+/* Put a CPU among those at a distance from this one, and no nearer. */
+static void put_at(struct omerta_near *near, unsigned int cpu, int level)
+{
+	int i;
+
+	for (i = 0; i < LEVELS; i++) {
+		if (i >= level)
+			cpumask_set_cpu(cpu, near->cpus[i]);
+		else
+			cpumask_clear_cpu(cpu, near->cpus[i]);
+	}
+}
+
+/* CPUs that are nearer are asked first, whatever their numbers are. */
+static void near_first(struct kunit *test)
+{
+	unsigned int self, cpu, cpus[3], n = 0, i;
+	struct omerta_near *near;
+
+	if (num_online_cpus() < 4)
+		kunit_skip(test, "fewer than 4 CPUs");
+	migrate_disable();
+	self = smp_processor_id();
+	near = per_cpu_ptr(&nearness, self);
+	for_each_online_cpu(cpu)
+		put_at(near, cpu, LEVELS);
+	put_at(near, self, 0);
+	for_each_cpu_wrap(cpu, cpu_online_mask, self + 1)
+		if (n < 3)
+			cpus[n++] = cpu;
+	/* The nearest are behind the others. */
+	put_at(near, cpus[0], 2);
+	put_at(near, cpus[1], 1);
+	put_at(near, cpus[2], 0);
+	cpu = self;
+	for (i = 0; i < 4; i++) {
+		cpu = omerta_pool_next_cpu(&pool, cpu, false);
+		KUNIT_EXPECT_EQ(test, cpu, cpus[2 - i % 3]);
+	}
+	KUNIT_EXPECT_EQ(test, omerta_pool_next_cpu(&pool, cpus[1], true), cpus[1]);
+	/* Two at the same distance */
+	put_at(near, cpus[0], 0);
+	KUNIT_EXPECT_EQ(test, omerta_pool_next_cpu(&pool, self, false), cpus[0]);
+	KUNIT_EXPECT_EQ(test, omerta_pool_next_cpu(&pool, cpus[0], false), cpus[2]);
+	KUNIT_EXPECT_EQ(test, omerta_pool_next_cpu(&pool, cpus[2], false), cpus[1]);
+	KUNIT_EXPECT_EQ(test, omerta_pool_next_cpu(&pool, cpus[1], false), cpus[0]);
+	migrate_enable();
+}
+
 static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(lists),
 	KUNIT_CASE(every_item_once),
 	KUNIT_CASE(no_items),
 	KUNIT_CASE(no_helpers),
+	KUNIT_CASE(near_first),
 	KUNIT_CASE(whole_jobs),
 	KUNIT_CASE(by_policy),
 	KUNIT_CASE(kept_if_better),

@@ -25,7 +25,7 @@ judges := style ciphers clang dissector ynl
 
 host: $(host)
 builds: $(addprefix build-,$(machines))
-processes: $(filter guest-uml-%,$(guests))
+processes: $(filter guest-uml-%,$(guests)) $(addprefix near-,$(filter uml-%,$(machines)))
 # Those that have a machine of their own come last.
 machines: $(filter-out guest-uml-%,$(guests)) $(addprefix clone-,$(emulated)) \
 	$(addprefix suspend-,$(emulated)) $(addprefix isolated-,$(filter debug-%,$(emulated))) \
@@ -48,6 +48,9 @@ build-%: ; $(stage) $(VM)/build_test.sh $(kernel) $(arch)
 guest-%:
 	$(stage) $(run) -m $(if $(filter debug,$(kernel)),2G,1G) -t $(or $(TIMEOUT),7200) \
 		-- ./run_all.sh $(set)
+
+# More CPUs than the other guests have
+near-%: ; $(stage) $(run) -c 4 -t 300 -- ./leaves.sh
 
 clone-%-amd64: ; $(stage) $(run) -f -t 600 -- ./vmfork.sh
 clone-%:
