@@ -9,7 +9,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 # A program that hangs is a failure, too.
 limit=
-command -v timeout >/dev/null && limit="timeout 300"
+command -v timeout >/dev/null && limit="timeout 1200"
 
 for program; do
 	label=${program#build/}
