@@ -57,7 +57,7 @@ clean:			## remove everything that was built
 		-name '*.mod.c' -o -name '.*.cmd' -o -name '.*.d' -o -name modules.order -o \
 		-name Module.symvers \) -delete
 	rm -rf build .module-common.o .*.cmd modules.order Module.symvers
-	rm -f $(addprefix selftests/,flood perf/pingpong perf/udprate perf/swarm perf/slowdisk.so)
+	rm -f $(addprefix selftests/,flood perf/pingpong perf/udprate perf/inject perf/swarm perf/slowdisk.so)
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 help:			## this list

@@ -34,7 +34,7 @@ make_tools() {
 	local cc=cc tool
 
 	[[ ${1:-} != arm64 ]] || cc=aarch64-linux-gnu-gcc
-	for tool in pingpong udprate; do
+	for tool in pingpong udprate inject; do
 		"$cc" -O2 -o "$TOP_DIR/selftests/perf/$tool" "$TOP_DIR/selftests/perf/$tool.c"
 	done
 }

@@ -12,11 +12,13 @@
  * udprate PORT ADDRESS BYTES COUNT exactly	sends so many; prints how many arrived
  * udprate PORT ADDRESS BYTES SECONDS only	sends to an address that does not count, with a
  *						system call for each
+ * udprate PORT ADDRESS BYTES SECONDS super	the same, 40 with each system call
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <err.h>
 #include <netdb.h>
+#include <netinet/udp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +29,8 @@
 
 #define BATCH		32
 #define MAX_BYTES	2048
+/* Datagrams of a super-packet */
+#define SUPER		40
 /* The trial at full speed, then so many halvings. */
 #define TRIALS		9
 #define SOCKET_BUFFER	(8 << 20)
@@ -213,14 +217,16 @@ static void send_exactly(const char *host, const char *port, size_t len, long le
 	printf("%ld\n", arrived(control));
 }
 
-static void send_only(const char *host, const char *port, size_t len, double seconds)
+static void send_only(const char *host, const char *port, int len, double seconds, int n)
 {
 	int fd = client(SOCK_DGRAM, host, port);
 	double end = now() + seconds;
-	static char data[MAX_BYTES];
+	static char data[SUPER * MAX_BYTES];
 
+	if (n > 1 && setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &len, sizeof(len)))
+		err(1, "UDP_SEGMENT");
 	while (now() < end)
-		send(fd, data, len, 0);
+		send(fd, data, n * len, 0);
 }
 
 static void send_to(const char *host, const char *port, size_t len,
@@ -249,10 +255,12 @@ int main(int argc, char **argv)
 	else if (argc == 6 && !strcmp(argv[5], "exactly") && atoi(argv[3]) <= MAX_BYTES)
 		send_exactly(argv[2], argv[1], atoi(argv[3]), atol(argv[4]));
 	else if (argc == 6 && !strcmp(argv[5], "only") && atoi(argv[3]) <= MAX_BYTES)
-		send_only(argv[2], argv[1], atoi(argv[3]), atof(argv[4]));
+		send_only(argv[2], argv[1], atoi(argv[3]), atof(argv[4]), 1);
+	else if (argc == 6 && !strcmp(argv[5], "super") && atoi(argv[3]) <= MAX_BYTES)
+		send_only(argv[2], argv[1], atoi(argv[3]), atof(argv[4]), SUPER);
 	else if ((argc == 5 || once) && atoi(argv[3]) <= MAX_BYTES)
 		send_to(argv[2], argv[1], atoi(argv[3]), atof(argv[4]), once);
 	else
-		errx(1, "usage: udprate PORT [later | ADDRESS BYTES SECONDS [flood|only] | ADDRESS BYTES COUNT exactly]");
+		errx(1, "usage: udprate PORT [later | ADDRESS BYTES SECONDS [flood|only|super] | ADDRESS BYTES COUNT exactly]");
 	return 0;
 }

@@ -9,7 +9,7 @@ export KERNEL ARCH_DEB
 .PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug \
 	check-uml check-intree check-kselftest check-package check-fresh check-suites check-ciphers \
 	check-dissector check-ynl check-tracers check-networkmanager check-dashboard check-proof \
-	check-race check-model uml hostile style bench-tunnel bench-peers bench-chunk bench-parts \
+	check-race check-model uml hostile style bench-tunnel bench-channels bench-peers bench-chunk bench-parts \
 	bench-report bench-perf bench-trace bench-compare
 
 vm-deps:
@@ -103,6 +103,9 @@ style:			## checkpatch, sparse, layers, language and other checks of the sources
 
 bench-tunnel:		## the tunnel against WireGuard and ovpn
 	@selftests/perf/bench_tunnel.sh
+
+bench-channels:		## what two channels bring over one
+	@selftests/perf/bench_channels.sh
 
 bench-peers:		## devices with thousands of peers; PEERS
 	@selftests/perf/bench_peers.sh

@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Measures what two channels bring over one: two senders over one, and records that arrive on two
+# CPUs over those that arrive on one. Prints a line "CASE CONTENDER UNIT VALUE" for each run; the
+# contenders, "one" and "two", take turns.
+#
+# usage: channels.sh RUNS SECONDS [CASE...]	a case is the name of a function without "case_"
+# shellcheck disable=SC2317 # the cases are called by name
+set -eu
+shopt -s inherit_errexit
+cd "$(dirname "$0")/.."
+# shellcheck source=../lib_netns.sh
+. ./lib_netns.sh
+
+RUNS=$1 TIME=$2
+shift 2
+DIR=$(mktemp -d)
+# Records to be injected, of each peer
+RECORDS=100000
+
+# near NS: packets of a CPU go to the queue of its number.
+near() {
+	local cpu
+
+	for cpu in 0 1; do
+		on "$1" tee "/sys/class/net/omr0/queues/tx-$cpu/xps_cpus" <<<$((1 << cpu))
+	done
+}
+
+sent() {
+	on a ip -s -j link show omr0 | jq '.[0].stats64.tx.packets'
+}
+
+# out SENDERS PEERS BYTES HOW: packets per second of senders that are pinned to CPUs, into an outer
+# link that takes all at once
+out() {
+	local before i to=(10.9.0.2 10.9.0.3)
+	local -a senders=()
+
+	on a ip link add sink type dummy
+	on a ip link set sink up
+	on a ip route add "$(outer4 a b)/32" dev sink
+	on a ip route add "$(outer4 a c)/32" dev sink
+	before=$(sent)
+	for ((i = 0; i < $1; i++)); do
+		bg a taskset -c "$i" timeout "$WAIT" \
+			./perf/udprate 7009 "${to[$((i % $2))]}" "$3" "$TIME" "$4"
+		senders+=($!)
+	done
+	wait "${senders[@]}"
+	jq -n --argjson n "$(($(sent) - before))" --argjson t "$TIME" '$n / $t | round'
+	on a ip link del sink
+}
+
+case_out-64() { out "$1" 1 64 only; }
+case_out-1300() { out "$1" 1 1300 only; }
+case_out-super() { out "$1" 1 1300 super; }
+case_out-64-peers() { out "$1" 2 64 only; }
+case_out-1300-peers() { out "$1" 2 1300 only; }
+case_out-super-peers() { out "$1" 2 1300 super; }
+
+# forget HERE THERE: deletes the key before this one.
+forget() {
+	on "$1" omertactl key del omr0 peer "${NUM[$2]}" \
+		local-id "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN - 1))"
+}
+
+# record HERE BYTES: keeps records of HERE to b under a new key
+record() {
+	local taker sender
+
+	GEN=$(($(<"$DIR/gen-$1") + 1))
+	echo "$GEN" >"$DIR/gen-$1"
+	install_key "$1" b
+	install_key b "$1"
+	activate b "$1"
+	activate "$1" b
+	forget "$1" b
+	forget b "$1"
+	on "$1" ip link add sink type dummy
+	# Datagram by datagram, and whole
+	on "$1" ethtool -K sink tx-udp-segmentation off tx-checksum-ip-generic off >/dev/null
+	on "$1" ip link set sink up
+	on "$1" ip route add "$(outer4 "$1" b)/32" dev sink
+	bg "$1" ./perf/inject take sink "$RECORDS" "$DIR/$1.records" >"$DIR/taker"
+	taker=$!
+	await grep -q ready "$DIR/taker"
+	bg "$1" ./perf/udprate 7009 10.9.0.2 "$2" "$WAIT" only
+	sender=$!
+	wait "$taker"
+	kill "$sender"
+	on "$1" ip link del sink
+}
+
+received() {
+	on b ip -s -j link show omr0 | jq '.[0].stats64.rx.packets'
+}
+
+# no_more: nothing has been received since the last call
+no_more() {
+	local last=${seen:-}
+
+	seen=$(received)
+	[[ $seen == "$last" ]]
+}
+
+# take_in INJECTORS BYTES: packets per second that b delivers of records that arrive on so many CPUs,
+# of a peer each
+take_in() {
+	local end before mac i=0 seen=''
+	local -a ends=(a c) injectors=()
+
+	ends=("${ends[@]:0:$1}")
+	for end in "${ends[@]}"; do
+		record "$end" "$2" >&2
+	done
+	before=$(received)
+	for end in "${ends[@]}"; do
+		mac=$(on b cat "/sys/class/net/to_$end/address")
+		bg "$end" taskset -c "$i" ./perf/inject send to_b "$mac" "$DIR/$end.records" \
+			>"$DIR/$end.time"
+		injectors+=($!)
+		await grep -q ready "$DIR/$end.time"
+		i=$((i + 1))
+	done
+	pkill -USR1 -f '^./perf/inject send'
+	wait "${injectors[@]}"
+	await no_more
+	# The later of them
+	for end in "${ends[@]}"; do
+		sed 1d "$DIR/$end.time"
+	done | jq -s --argjson n "$((seen - before))" '$n / max | round'
+}
+
+case_in-64() { take_in "$1" 64; }
+case_in-1300() { take_in "$1" 1300; }
+
+setup() {
+	local end
+
+	(($(nproc) > 1)) || { echo "# SKIP one CPU only"; exit 4; }
+	make_ns a b c
+	make_veth a b
+	make_veth a c
+	make_veth c b
+	for end in a b c; do
+		make_dev "$end" policy inline channels 2
+	done
+	connect a b
+	connect a c
+	make_peer b c
+	make_peer c b
+	install_key b c
+	install_key c b
+	activate b c
+	activate c b
+	near a
+	near c
+	# By a run, in a process of its own
+	echo 1 | tee "$DIR/gen-a" >"$DIR/gen-c"
+	# What is delivered costs no more than that.
+	on b iptables -t raw -A PREROUTING -i omr0 -j DROP -p udp
+	pings a 10.9.0.2
+	pings a 10.9.0.3
+}
+
+setup >"$DIR/log" 2>&1 || { cat "$DIR/log"; exit 1; }
+for name; do
+	for ((i = 0; i < RUNS; i++)); do
+		for n in 1 2; do
+			value=$("case_$name" "$n")
+			echo "$name $([[ $n == 1 ]] && echo one || echo two) packets/s $value"
+		done
+	done
+done
