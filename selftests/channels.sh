@@ -4,7 +4,7 @@
 # guest.
 #
 # usage: channels.sh [TEST...]	the names of functions; all without
-# shellcheck disable=SC2317 # the tests are called by name
+# shellcheck disable=SC2119,SC2317 # the tests are called by name; no settings
 set -u
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=lib_netns.sh
@@ -89,7 +89,7 @@ test_settings() {
 	is 3 eval "on a tc qdisc show dev omr0 | grep -c 'parent .*:[123] '"
 }
 
-# The sockets of all channels have one port, which nobody else can have or join.
+# All channels' sockets have one port. Nobody else can have or join it.
 test_port() {
 	make_ns a
 	make_dev a
@@ -142,6 +142,39 @@ test_flows() {
 	no_drops b
 }
 
+# shown JSON NAME: that member of each channel, added up
+shown() {
+	python3 -c 'import json, sys
+print(sum(c[sys.argv[1]] for c in json.load(sys.stdin)[0]["channel-stats"]))' "$2" <<<"$1"
+}
+
+# metric NAME: over all channels of a
+metric() {
+	on a omertactl metrics | sed -n "s/^omerta_channel_$1{device=\"omr0\",channel=\"[0-3]\"} //p" |
+		awk '{ n += $1 } END { print n }'
+}
+
+# All tools show the same counters.
+test_shown() {
+	local json all
+
+	make_both
+	flows 64 4
+	json=$(on a omertactl -j stats omr0)
+	is 256 shown "$json" tx-packets
+	is "$(sum a rx_records)" shown "$json" rx-records
+	# Without rights, too
+	all=$(on a setpriv --reuid 65534 --regid 65534 --clear-groups omertactl -j stats omr0)
+	is 256 shown "$all" tx-packets
+	is 256 metric transmit_packets_total
+	more_than 0 metric transmit_records_total
+	on a omertactl metrics | grep '^omerta_channel_transmit_cpu{device="omr0",channel="0"} [0-9]'
+	on a omertactl show omr0 | tee "$DIR/shown"
+	is 4 grep -cE '^  channel [0-3]: [0-9]+ packets received( \(CPU [0-9]+\))?, [0-9]+ packets sent \(CPU [0-9]+\)$' "$DIR/shown"
+	on a omertactl top every 1 count 1 | tee "$DIR/top"
+	grep -qE '^  channels: 0 /s received, 0 /s sent(, CPU [0-9]+)?; ' "$DIR/top"
+}
+
 # A datagram goes to the channel of the CPU that it arrives on.
 test_near() {
 	local cpu before
@@ -179,7 +212,7 @@ test_changes() {
 	pings b 10.9.0.1
 }
 
-TESTS=(test_settings test_port test_flows test_near test_changes)
+TESTS=(test_settings test_port test_flows test_shown test_near test_changes)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

@@ -150,13 +150,13 @@ make_both() {
 	make_tunnel "$@"
 }
 
-# qdisc_at NS DEV: where the discipline of the first channel's queue is. Over all queues it would
-# not let many packets go at a time.
+# qdisc_at NS DEV: prints the place for a discipline of the first channel's queue. Over all queues it
+# would not let many packets go at a time.
 qdisc_at() {
 	on "$1" tc qdisc show dev "$2" | grep -q '^qdisc mq 1: root' && echo 'parent 1:1' || echo root
 }
 
-# set_qdisc NS DEV QDISC...: of the first channel's queue
+# set_qdisc NS DEV QDISC...: sets the discipline of the first channel's queue.
 set_qdisc() {
 	# shellcheck disable=SC2046 # words
 	on "$1" tc qdisc replace dev "$2" $(qdisc_at "$1" "$2") "${@:3}"

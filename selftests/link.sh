@@ -127,7 +127,7 @@ test_many_cpus() {
 	on a ip link add omr1 type omerta
 	on a omertactl link add omr0 cpus "$sparse"
 	is "$sparse" cpus "$(on a omertactl -j link show omr0)"
-	# Of all devices, too
+	# In the list of all devices, too
 	is "$sparse" cpus "$(on a omertactl -j link show)"
 	is "$sparse" eval "on a ip -d link show omr0 | grep -o 'cpus [0-9,]*' | cut -d ' ' -f 2"
 	on a omertactl link set omr0 cpus all
@@ -135,7 +135,7 @@ test_many_cpus() {
 	is "$(nproc)" member "$(on a omertactl -j link show omr0)" channels
 }
 
-# cpus JSON: of the last device
+# cpus JSON: prints the list of the last device.
 cpus() {
 	grep -o '"cpus":"[^"]*"' <<<"$1" | tail -n 1 | cut -d '"' -f 4
 }

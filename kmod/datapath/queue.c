@@ -59,7 +59,7 @@ enum { LEVELS = 3 };
 
 /**
  * struct omerta_near - CPUs near another one
- * @cpus: those within each distance, itself included; read at any time
+ * @cpus: CPUs within each distance, itself included; read at any time
  */
 struct omerta_near {
 	cpumask_var_t cpus[LEVELS];
@@ -360,9 +360,9 @@ bool omerta_pool_is_enough(struct omerta_pool *pool, const struct omerta_jobs *j
  * @cpu: the CPU to start after; this CPU for the first one
  * @keep: return @cpu itself if it is another CPU, and work may be offered to it
  *
- * CPUs that share the last cache with this one come first, then others of its node. Those that
- * are excluded, offline or isolated, or where nohz_full is to keep a task alone, are skipped:
- * such a CPU may never run the worker.
+ * CPUs that share the last cache with this one come first, then others of its node. The search
+ * skips excluded, offline and isolated CPUs, and CPUs that nohz_full keeps for a task: they may
+ * never run the worker.
  *
  * Context: BH or preemption off.
  * Return: the next such CPU, after the last one the first; this CPU if there is no other.
@@ -679,7 +679,7 @@ static void free_nearness(void)
 			free_cpumask_var(per_cpu(nearness, cpu).cpus[level]);
 }
 
-/* Of this CPU before any of its kind is online: itself only, and all */
+/* Before place_cpu() a CPU is near itself only. The last distance is that of all CPUs. */
 static int alloc_nearness(void)
 {
 	struct omerta_near *near;

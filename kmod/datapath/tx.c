@@ -379,7 +379,7 @@ static void take_packet(struct omerta_channel *ch, struct sk_buff *skb)
 		omerta_drop(tun, skb, OMERTA_DROP_TX_PROTO, 1);
 		goto out;
 	}
-	/* Of super-packets only: the segments have none. */
+	/* Only super-packets have that header, not their segments. */
 	if (unlikely(omerta_jumbo_remove(skb))) {
 		omerta_drop(tun, skb, OMERTA_DROP_TX_NOMEM, 1);
 		goto out;

@@ -19,6 +19,7 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 	unsigned int n = burst->n_skbs ?: !!burst->inner.skb, i;
 	struct omerta_peer *peer = burst->peer;
 	struct omerta_tunnel *tun = peer->tun;
+	unsigned long now = jiffies;
 
 	for (i = 0; i < n; i++) {
 		/* A packet in several bursts is timestamped when the last one leaves. */
@@ -37,8 +38,9 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 	atomic_long_add(burst->n, &burst->ch->tx_records);
 	omerta_peer_stats_tx(peer->stats, burst->packets, burst->bytes,
 			     burst->n, burst->wire_len);
-	if (READ_ONCE(peer->tx_last) != jiffies)
-		WRITE_ONCE(peer->tx_last, jiffies);
+	/* Several CPUs may send to the peer. */
+	if (READ_ONCE(peer->tx_last) != now)
+		WRITE_ONCE(peer->tx_last, now);
 	if (READ_ONCE(peer->answer_at))
 		WRITE_ONCE(peer->answer_at, 0);
 	if (unlikely(drop)) {
@@ -149,7 +151,7 @@ void omerta_tx_sealed(struct omerta_job *job)
 
 /**
  * omerta_tx_deferred() - send what was left to a worker
- * @item: of a fifo; puts the worker's reference to the peer
+ * @item: member of a fifo; puts the worker's reference to the peer
  *
  * If the peer has been removed or the device is down, the device or its namespace may be
  * gone. Then no packet waits.

@@ -125,8 +125,8 @@ static void spare_close(const struct omerta_tunnel *tun)
 
 /*
  * Let the sockets of several channels have the same port. Nobody else has such a uid, so no
- * foreign socket or program can join them. Where the kernel can choose by it, a channel gets the
- * datagrams that arrive on its CPU.
+ * foreign socket or program can join them. If the kernel supports it, a channel gets the datagrams
+ * that arrive on its CPU.
  */
 static void sock_share(struct socket *sock, unsigned int c)
 {
@@ -169,7 +169,8 @@ static int sock_join(const struct socket *first, unsigned int c, struct socket *
 
 /*
  * Open an IPv4 socket and, unless IPv6 is disabled, an IPv6 socket on the same port, for each
- * channel. Those of the first channel are bound before they share it, so the port must be free.
+ * channel. The sockets of the first channel are bound before they share it, so the port must be
+ * free.
  * On failure some may be open.
  */
 static int spare_try(const struct omerta_tunnel *tun, __be16 port)

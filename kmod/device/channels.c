@@ -101,3 +101,29 @@ void omerta_channels_free(struct omerta_tunnel *tun)
 		tun->channel[i] = NULL;
 	}
 }
+
+/**
+ * omerta_channel_stats() - read what a channel has done
+ * @ch: the channel
+ * @stats: set, by attribute
+ *
+ * Context: any.
+ */
+void omerta_channel_stats(const struct omerta_channel *ch, u64 stats[OMERTA_CHANNEL_STATS])
+{
+	stats[OMERTA_A_CHANNEL_STATS_CHANNEL] = ch->index;
+	stats[OMERTA_A_CHANNEL_STATS_RX_PACKETS] = READ_ONCE(ch->rx_packets);
+	stats[OMERTA_A_CHANNEL_STATS_RX_RECORDS] = READ_ONCE(ch->rx_records);
+	stats[OMERTA_A_CHANNEL_STATS_RX_BURSTS] = READ_ONCE(ch->rx_bursts);
+	stats[OMERTA_A_CHANNEL_STATS_RX_POLLS] = READ_ONCE(ch->rx_polls);
+	stats[OMERTA_A_CHANNEL_STATS_RX_CPU] = (s64)READ_ONCE(ch->rx_cpu);
+	stats[OMERTA_A_CHANNEL_STATS_TX_PACKETS] = atomic_long_read(&ch->tx_packets);
+	stats[OMERTA_A_CHANNEL_STATS_TX_RECORDS] = atomic_long_read(&ch->tx_records);
+	stats[OMERTA_A_CHANNEL_STATS_TX_CPU] = (s64)READ_ONCE(ch->txq.tx_cpu);
+	stats[OMERTA_A_CHANNEL_STATS_STOPPED_BQL] =
+		READ_ONCE(ch->txq.stops[OMERTA_QUEUE_BQL]);
+	stats[OMERTA_A_CHANNEL_STATS_STOPPED_IN_FLIGHT] =
+		READ_ONCE(ch->txq.stops[OMERTA_QUEUE_IN_FLIGHT]);
+	stats[OMERTA_A_CHANNEL_STATS_HANDED_OVER] =
+		READ_ONCE(ch->txq.stops[OMERTA_QUEUE_HELPER]);
+}

@@ -18,20 +18,24 @@
 /* Names of counters; ethtool gets them in lower case. */
 static const char *const drop_names[OMERTA_DROPS] = { OMERTA_EACH_DROP(DROP_NAME) };
 
-/* Of each channel, in the order of get_stats() */
+/* Counters of each channel, by attribute */
 static const char *const queue_names[] = {
-	"rx_queue_%u_packets",
-	"rx_queue_%u_records",
-	"rx_queue_%u_bursts",
-	"rx_queue_%u_polls",
-	"rx_queue_%u_cpu",
-	"tx_queue_%u_packets",
-	"tx_queue_%u_records",
-	"tx_queue_%u_cpu",
-	"tx_queue_%u_stopped_bql",
-	"tx_queue_%u_stopped_in_flight",
-	"tx_queue_%u_handed_over",
+	[OMERTA_A_CHANNEL_STATS_RX_PACKETS] = "rx_queue_%u_packets",
+	[OMERTA_A_CHANNEL_STATS_RX_RECORDS] = "rx_queue_%u_records",
+	[OMERTA_A_CHANNEL_STATS_RX_BURSTS] = "rx_queue_%u_bursts",
+	[OMERTA_A_CHANNEL_STATS_RX_POLLS] = "rx_queue_%u_polls",
+	[OMERTA_A_CHANNEL_STATS_RX_CPU] = "rx_queue_%u_cpu",
+	[OMERTA_A_CHANNEL_STATS_TX_PACKETS] = "tx_queue_%u_packets",
+	[OMERTA_A_CHANNEL_STATS_TX_RECORDS] = "tx_queue_%u_records",
+	[OMERTA_A_CHANNEL_STATS_TX_CPU] = "tx_queue_%u_cpu",
+	[OMERTA_A_CHANNEL_STATS_STOPPED_BQL] = "tx_queue_%u_stopped_bql",
+	[OMERTA_A_CHANNEL_STATS_STOPPED_IN_FLIGHT] = "tx_queue_%u_stopped_in_flight",
+	[OMERTA_A_CHANNEL_STATS_HANDED_OVER] = "tx_queue_%u_handed_over",
 };
+
+/* Counters with names */
+#define FIRST_STAT	OMERTA_A_CHANNEL_STATS_RX_PACKETS
+#define N_STATS		(ARRAY_SIZE(queue_names) - FIRST_STAT)
 
 static void get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)
 {
@@ -54,7 +58,7 @@ static int get_sset_count(struct net_device *dev, int set)
 {
 	if (set != ETH_SS_STATS)
 		return -EOPNOTSUPP;
-	return omerta_channels(netdev_priv(dev)) * ARRAY_SIZE(queue_names) + OMERTA_DROPS - 1;
+	return omerta_channels(netdev_priv(dev)) * N_STATS + OMERTA_DROPS - 1;
 }
 
 static void put_name(u8 **to, const char *name)
@@ -74,32 +78,22 @@ static void get_strings(struct net_device *dev, u32 set, u8 *to)
 	if (set != ETH_SS_STATS)
 		return;
 	for (c = 0; c < omerta_channels(netdev_priv(dev)); c++)
-		for (i = 0; i < ARRAY_SIZE(queue_names); i++)
+		for (i = FIRST_STAT; i < ARRAY_SIZE(queue_names); i++)
 			ethtool_sprintf(&to, queue_names[i], c);
 	for (i = OMERTA_DROP_NONE + 1; i < OMERTA_DROPS; i++)
 		put_name(&to, drop_names[i]);
 }
 
-static void get_stats(struct net_device *dev, struct ethtool_stats *stats, u64 *data)
+static void get_stats(struct net_device *dev, struct ethtool_stats *header, u64 *data)
 {
 	const struct omerta_tunnel *tun = netdev_priv(dev);
-	u64 drops[OMERTA_DROPS];
-	unsigned int c;
+	u64 drops[OMERTA_DROPS], stats[OMERTA_CHANNEL_STATS];
+	unsigned int c, i;
 
 	for (c = 0; c < omerta_channels(tun); c++) {
-		const struct omerta_channel *ch = tun->channel[c];
-
-		*data++ = READ_ONCE(ch->rx_packets);
-		*data++ = READ_ONCE(ch->rx_records);
-		*data++ = READ_ONCE(ch->rx_bursts);
-		*data++ = READ_ONCE(ch->rx_polls);
-		*data++ = READ_ONCE(ch->rx_cpu);
-		*data++ = atomic_long_read(&ch->tx_packets);
-		*data++ = atomic_long_read(&ch->tx_records);
-		*data++ = READ_ONCE(ch->txq.tx_cpu);
-		*data++ = READ_ONCE(ch->txq.stops[OMERTA_QUEUE_BQL]);
-		*data++ = READ_ONCE(ch->txq.stops[OMERTA_QUEUE_IN_FLIGHT]);
-		*data++ = READ_ONCE(ch->txq.stops[OMERTA_QUEUE_HELPER]);
+		omerta_channel_stats(tun->channel[c], stats);
+		for (i = FIRST_STAT; i < ARRAY_SIZE(queue_names); i++)
+			*data++ = stats[i] == OMERTA_NO_CPU ? 0 : stats[i];
 	}
 	omerta_device_drops(tun, drops);
 	memcpy(data, drops + 1, (OMERTA_DROPS - 1) * sizeof(*data));

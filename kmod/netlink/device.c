@@ -9,6 +9,7 @@
 
 #include "compat/compat.h"
 #include "datapath/control.h"
+#include "device/channels.h"
 #include "device/device.h"
 #include "peer/event.h"
 #include "peer/fingerprint.h"
@@ -151,6 +152,31 @@ static int fill_stats(struct sk_buff *msg, struct omerta_tunnel *tun)
 	return 0;
 }
 
+/* Most bytes of a device in a message */
+#define DEVICE_SIZE \
+	(NLMSG_GOODSIZE + omerta_nl_cpus_size() + \
+	 OMERTA_CHANNELS_MAX * (nla_total_size(0) + \
+				OMERTA_A_CHANNEL_STATS_MAX * nla_total_size(sizeof(u64))))
+
+static int fill_channels(struct sk_buff *msg, struct omerta_tunnel *tun)
+{
+	u64 stats[OMERTA_CHANNEL_STATS];
+	struct nlattr *nest;
+	unsigned int c, i;
+
+	for (c = 0; c < omerta_channels(tun); c++) {
+		omerta_channel_stats(tun->channel[c], stats);
+		nest = nla_nest_start(msg, OMERTA_A_DEVICE_CHANNEL_STATS);
+		if (!nest)
+			return -EMSGSIZE;
+		for (i = 1; i < OMERTA_CHANNEL_STATS; i++)
+			if (stats[i] != OMERTA_NO_CPU && nla_put_uint(msg, i, stats[i]))
+				return -EMSGSIZE;
+		nla_nest_end(msg, nest);
+	}
+	return 0;
+}
+
 /* Settings and counts for administrators only */
 static int fill_settings(struct sk_buff *msg, const struct omerta_tunnel *tun)
 {
@@ -183,7 +209,7 @@ static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun,
 	if (omerta_put_device(msg, dev) ||
 	    nla_put_u16(msg, OMERTA_A_DEVICE_LISTEN_PORT, READ_ONCE(tun->port)) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_MAX_MTU, dev->max_mtu) ||
-	    fill_stats(msg, tun))
+	    fill_stats(msg, tun) || fill_channels(msg, tun))
 		return -EMSGSIZE;
 	if (!netlink_ns_capable(request, dev_net(dev)->user_ns, CAP_NET_ADMIN))
 		return 0;
@@ -200,7 +226,7 @@ int omerta_nl_device_get_doit(struct sk_buff *skb, struct genl_info *info)
 	void *hdr;
 	int err;
 
-	msg = genlmsg_new(NLMSG_GOODSIZE + omerta_nl_cpus_size(), GFP_KERNEL);
+	msg = genlmsg_new(DEVICE_SIZE, GFP_KERNEL);
 	if (!msg)
 		return -ENOMEM;
 	err = omerta_nl_tunnel_find(info, &ref);
@@ -257,7 +283,7 @@ static struct net_device *next_device(struct net *net, unsigned long *ifindex,
 
 int omerta_nl_device_get_start(struct netlink_callback *cb)
 {
-	cb->min_dump_alloc = NLMSG_GOODSIZE + omerta_nl_cpus_size();
+	cb->min_dump_alloc = DEVICE_SIZE;
 	return 0;
 }
 

@@ -110,7 +110,7 @@ struct omerta_tx_fifo {
 
 /**
  * struct omerta_tx_fifos - fifos of a peer for further channels
- * @older: those in use before there were more channels; workers may still look at them
+ * @older: the fifos from before there were more channels; workers may still look at them
  * @n: their number
  * @fifo: the fifos, from the second channel's on
  */

@@ -158,7 +158,7 @@ setup() {
 	near c
 	# By a run, in a process of its own
 	echo 1 | tee "$DIR/gen-a" >"$DIR/gen-c"
-	# What is delivered costs no more than that.
+	# Delivery costs as little as can be.
 	on b iptables -t raw -A PREROUTING -i omr0 -j DROP -p udp
 	pings a 10.9.0.2
 	pings a 10.9.0.3

@@ -137,7 +137,7 @@ settle() {
 	local end setting
 
 	[[ $1 == omerta* ]] || return 0
-	# What is as the device has it follows the length of records.
+	# The device's own limit follows the length of records.
 	for end in "${!GSO_WAS[@]}"; do
 		on "$end" ip link set omr0 gso_max_size "${GSO_WAS[$end]}"
 		unset "GSO_WAS[$end]"

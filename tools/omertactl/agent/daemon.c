@@ -160,6 +160,7 @@ static bool epoch(void *ctx, int64_t *epoch)
 	*epoch = -1;
 	if (dev.has & OM_BIT(OMERTA_A_DEVICE_EPOCH))
 		*epoch = dev.epoch;
+	om_list_free(&dev.channel_stats);
 	return true;
 }
 

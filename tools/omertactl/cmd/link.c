@@ -67,7 +67,7 @@ int om_link_del(struct om_ctx *ctx, struct om_args *args)
 int om_link_show(struct om_ctx *ctx, struct om_args *args)
 {
 	struct om_list states;
-	uint64_t skip = OM_BIT(OMERTA_A_DEVICE_STATS);
+	uint64_t skip = OM_BIT(OMERTA_A_DEVICE_STATS) | OM_BIT(OMERTA_A_DEVICE_CHANNEL_STATS);
 	int rc = om_states_load(ctx->nl, args->pos[0], 0, &states, &ctx->err);
 
 	if (rc)

@@ -131,6 +131,40 @@ static void put_device_counters(const struct om_list *states)
 	}
 }
 
+static void put_channels(const struct om_list *states)
+{
+	static const struct counter counters[] = {
+		{ "channel_receive_packets", "Inner packets received.",
+		  OMERTA_A_CHANNEL_STATS_RX_PACKETS },
+		{ "channel_receive_records", "Records accepted.",
+		  OMERTA_A_CHANNEL_STATS_RX_RECORDS },
+		{ "channel_transmit_packets", "Inner packets sent.",
+		  OMERTA_A_CHANNEL_STATS_TX_PACKETS },
+		{ "channel_transmit_records", "Records sent.",
+		  OMERTA_A_CHANNEL_STATS_TX_RECORDS },
+		{ "channel_receive_cpu", "CPU that received last.", OMERTA_A_CHANNEL_STATS_RX_CPU },
+		{ "channel_transmit_cpu", "CPU that sent last.", OMERTA_A_CHANNEL_STATS_TX_CPU },
+	};
+	char more[32];
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(counters); i++) {
+		unsigned int attr = counters[i].attr;
+
+		begin(counters[i].name, attr != OMERTA_A_CHANNEL_STATS_RX_CPU &&
+		      attr != OMERTA_A_CHANNEL_STATS_TX_CPU, counters[i].help);
+		EACH(states, struct om_state, s) {
+			label_device(s);
+			EACH(&s->dev.channel_stats, struct om_channel_stats, c) {
+				if (!(c->has & OM_BIT(attr)))
+					continue;
+				snprintf(more, sizeof(more), "channel=\"%" PRIu64 "\"",
+					 c->v[OMERTA_A_CHANNEL_STATS_CHANNEL]);
+				sample(more, (double)c->v[attr]);
+			}
+		}
+	}
+}
+
 /* Counters whose names begin with @prefix, with the rest as a label */
 static void put_reasons(const struct om_object *obj, const void *data, const char *prefix,
 			const char *first)
@@ -362,6 +396,7 @@ int om_metrics(struct om_ctx *ctx, struct om_args *args)
 	now.open_metrics = args->all;
 	put_device_info(&states);
 	put_device_counters(&states);
+	put_channels(&states);
 	put_drops(&states);
 	put_agent(&states);
 	put_peers(&states);

@@ -122,13 +122,26 @@ static void text_prefixes(const char *separator, const struct om_list *list)
 	}
 }
 
+static void json_objects(const struct om_field *f, const struct om_list *list)
+{
+	om_json_open(f->name, '[');
+	for (size_t i = 0; i < list->n; i++) {
+		om_json_open(NULL, '{');
+		om_print_fields(f->nest, (const char *)list->v + i * f->nest->size, 0);
+		om_json_close();
+	}
+	om_json_close();
+}
+
 static void json_field(const struct om_field *f, const void *data)
 {
 	const void *p = om_field_ptr(f, data);
 	char buf[OM_VALUE_LEN];
 
-	if (f->type == OM_MULTI) {
+	if (f->nest == &om_prefix_object) {
 		json_prefixes(f->name, p);
+	} else if (f->type == OM_MULTI) {
+		json_objects(f, p);
 	} else if (f->type == OM_NEST) {
 		om_json_open(f->name, '{');
 		om_print_fields(f->nest, p, 0);
@@ -200,18 +213,16 @@ void om_print_fields(const struct om_object *obj, const void *data,
 	}
 }
 
-/* Print the counters of a nested object. */
-static void text_counters(const struct om_device *dev, unsigned int attr, const char *prefix,
-			  bool all)
+/* Print the counters of an object that is nested in a device as @attr. */
+static void text_counters(unsigned int attr, const void *stats, const char *prefix, bool all)
 {
 	const struct om_field *nest = om_field_get(&om_device_object, attr);
-	const void *stats = om_field_ptr(nest, dev);
 
 	for (size_t i = 0; i < nest->nest->fields; i++) {
 		const struct om_field *f = &nest->nest->field[i];
 		uint64_t v = om_field_uint(f, stats);
 
-		if (om_field_has(f, stats) && (v || all))
+		if (om_field_has(f, stats) && !f->json_only && (v || all))
 			printf("    %s%s: %" PRIu64 "\n", prefix, f->name, v);
 	}
 }
@@ -221,7 +232,9 @@ void om_print_counters(const struct om_device *dev, bool all)
 	uint64_t keep = OM_BIT(OMERTA_A_DEVICE_IFINDEX) |
 			OM_BIT(OMERTA_A_DEVICE_IFNAME) |
 			OM_BIT(OMERTA_A_DEVICE_STATS) |
+			OM_BIT(OMERTA_A_DEVICE_CHANNEL_STATS) |
 			OM_BIT(OMERTA_A_DEVICE_AGENT_STATS);
+	char prefix[32];
 
 	/* JSON has every counter, as programs look them up by name. */
 	if (mode.json) {
@@ -231,8 +244,13 @@ void om_print_counters(const struct om_device *dev, bool all)
 		return;
 	}
 	printf("%s:\n", om_print_name(dev->ifname));
-	text_counters(dev, OMERTA_A_DEVICE_STATS, "", all);
-	text_counters(dev, OMERTA_A_DEVICE_AGENT_STATS, "handshakes-", all);
+	text_counters(OMERTA_A_DEVICE_STATS, &dev->stats, "", all);
+	text_counters(OMERTA_A_DEVICE_AGENT_STATS, &dev->agent_stats, "handshakes-", all);
+	for (size_t i = 0; dev->channel_stats.n > 1 && i < dev->channel_stats.n; i++) {
+		snprintf(prefix, sizeof(prefix), "channel-%zu-", i);
+		text_counters(OMERTA_A_DEVICE_CHANNEL_STATS,
+			      OM_AT(&dev->channel_stats, struct om_channel_stats, i), prefix, all);
+	}
 }
 
 /*
@@ -317,6 +335,28 @@ static void put_transfer(uint64_t rx, uint64_t tx)
 	fputs(" sent", stdout);
 }
 
+static void show_channel(const struct om_channel_stats *c)
+{
+	static const struct {
+		const char *what;
+		uint8_t packets, cpu;
+	} ways[] = {
+		{ "received", OMERTA_A_CHANNEL_STATS_RX_PACKETS, OMERTA_A_CHANNEL_STATS_RX_CPU },
+		{ "sent", OMERTA_A_CHANNEL_STATS_TX_PACKETS, OMERTA_A_CHANNEL_STATS_TX_CPU },
+	};
+	char name[32];
+
+	snprintf(name, sizeof(name), "channel %" PRIu64, c->v[OMERTA_A_CHANNEL_STATS_CHANNEL]);
+	label(name);
+	for (size_t i = 0; i < OM_ARRAY_SIZE(ways); i++) {
+		printf("%s%" PRIu64 " packets %s", i ? ", " : "", c->v[ways[i].packets],
+		       ways[i].what);
+		if (c->has & OM_BIT(ways[i].cpu))
+			printf(" (CPU %" PRIu64 ")", c->v[ways[i].cpu]);
+	}
+	putchar('\n');
+}
+
 static void show_device(const struct om_device *d)
 {
 	static const struct {
@@ -344,6 +384,8 @@ static void show_device(const struct om_device *d)
 		if (rows[i].attr != OMERTA_A_DEVICE_FWMARK || d->fwmark)
 			show_field(rows[i].name, &om_device_object,
 				   rows[i].attr, d);
+	for (size_t i = 0; d->channel_stats.n > 1 && i < d->channel_stats.n; i++)
+		show_channel(OM_AT(&d->channel_stats, struct om_channel_stats, i));
 	if (d->used_secrets) {
 		label("used keys");
 		printf("%" PRIu32 " of %" PRIu32 " remembered%s\n",

@@ -159,6 +159,29 @@ static void new_drops(char *buf, size_t size, const struct om_state *s, const st
 	}
 }
 
+/* "  channels:", and of each its packets per second in both directions, and the CPUs */
+static void print_channels(const struct om_state *s, const struct om_state *old, double seconds)
+{
+	char rx[16], tx[16];
+
+	fputs("  channels:", stdout);
+	for (size_t i = 0; i < s->dev.channel_stats.n; i++) {
+		const struct om_channel_stats *c =
+			OM_AT(&s->dev.channel_stats, struct om_channel_stats, i);
+		const uint64_t *before = old && i < old->dev.channel_stats.n ?
+			OM_AT(&old->dev.channel_stats, struct om_channel_stats, i)->v : NULL;
+
+		short_number(rx, sizeof(rx), rate(c->v, before, OMERTA_A_CHANNEL_STATS_RX_PACKETS,
+						  seconds));
+		short_number(tx, sizeof(tx), rate(c->v, before, OMERTA_A_CHANNEL_STATS_TX_PACKETS,
+						  seconds));
+		printf("%s %s/s received, %s/s sent", i ? ";" : "", rx, tx);
+		if (c->has & OM_BIT(OMERTA_A_CHANNEL_STATS_RX_CPU))
+			printf(", CPU %" PRIu64, c->v[OMERTA_A_CHANNEL_STATS_RX_CPU]);
+	}
+	putchar('\n');
+}
+
 static int by_rate(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -250,6 +273,10 @@ static void print_top(const struct sample *new, const struct sample *old, int li
 							 seconds)),
 		       waiting, s->dev.control_bound ? "runs" : "does not run");
 		printf("  drops:%s\n", *drops ? drops : " none");
+		if (s->dev.channel_stats.n > 1) {
+			print_channels(s, was, seconds);
+			lines--;
+		}
 		make_rows(s, was, seconds, &rows);
 		if (rows.n)
 			printf("  %-20s %12s %12s %6s %9s %6s  %s\n", "peer", "received", "sent",

@@ -61,6 +61,10 @@ static const char *const schedule_names[] = {
 	{ .name = n, .attr = OMERTA_A_DEVICE_STATS_##A,			\
 	  .type = OM_UINT, .format = OM_DEC,				\
 	  AT(struct om_device_stats, v[OMERTA_A_DEVICE_STATS_##A]) }
+#define CS(A, n, ...)							\
+	{ .name = n, .attr = OMERTA_A_CHANNEL_STATS_##A,			\
+	  .type = OM_UINT, .format = OM_DEC,				\
+	  AT(struct om_channel_stats, v[OMERTA_A_CHANNEL_STATS_##A]), __VA_ARGS__ }
 #define PS(A, n)							\
 	{ .name = n, .attr = OMERTA_A_PEER_STATS_##A,			\
 	  .type = OM_UINT, .format = OM_DEC,				\
@@ -117,6 +121,24 @@ static const struct om_field device_stats_fields[] = {
 
 static const struct om_object device_stats_object =
 	OBJECT("device-stats", struct om_device_stats, device_stats_fields);
+
+static const struct om_field channel_stats_fields[] = {
+	CS(CHANNEL, "channel", .json_only = true),
+	CS(RX_PACKETS, "rx-packets"),
+	CS(RX_RECORDS, "rx-records"),
+	CS(RX_BURSTS, "rx-bursts"),
+	CS(RX_POLLS, "rx-polls"),
+	CS(RX_CPU, "rx-cpu"),
+	CS(TX_PACKETS, "tx-packets"),
+	CS(TX_RECORDS, "tx-records"),
+	CS(TX_CPU, "tx-cpu"),
+	CS(STOPPED_BQL, "stopped-bql"),
+	CS(STOPPED_IN_FLIGHT, "stopped-in-flight"),
+	CS(HANDED_OVER, "handed-over"),
+};
+
+static const struct om_object channel_stats_object =
+	OBJECT("channel-stats", struct om_channel_stats, channel_stats_fields);
 
 static const struct om_field agent_stats_fields[] = {
 	GS(BEGUN, "begun"),
@@ -188,6 +210,8 @@ static const struct om_field device_fields[] = {
 	  .json_only = true, .nest = &agent_stats_object),
 	D(CHANNELS, "channels", channels, OM_U32, OM_DEC,
 	  .min = 1, .max = 64, .conf = "Channels"),
+	D(CHANNEL_STATS, "channel-stats", channel_stats, OM_MULTI, OM_GROUP,
+	  .json_only = true, .nest = &channel_stats_object),
 };
 
 static const struct om_field prefix_fields[] = {

@@ -96,6 +96,11 @@ struct om_agent_stats {
 	uint64_t v[OMERTA_A_AGENT_STATS_MAX + 1];
 };
 
+struct om_channel_stats {
+	uint64_t has;
+	uint64_t v[OMERTA_A_CHANNEL_STATS_MAX + 1];
+};
+
 struct om_device {
 	uint64_t has;
 	uint32_t ifindex;
@@ -118,6 +123,7 @@ struct om_device {
 	uint32_t epoch;
 	uint32_t control_share;
 	uint32_t channels;
+	struct om_list channel_stats;	/* struct om_channel_stats */
 	uint32_t used_secrets;
 	uint32_t used_secrets_max;
 	uint32_t agent_pid;

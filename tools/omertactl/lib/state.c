@@ -168,6 +168,7 @@ int om_state_load(struct om_nl *nl, const char *ifname, enum om_parts parts,
 	rc = om_nl_get(nl, OMERTA_CMD_DEVICE_GET, &om_device_object, &ref,
 		       &state->dev, err);
 	if (rc) {
+		om_list_free(&state->dev.channel_stats);
 		om_err_prefix(err, "%s", ifname);
 		return rc;
 	}
@@ -182,6 +183,7 @@ void om_state_free(struct om_state *state)
 {
 	om_peers_free(&state->peers);
 	om_list_free(&state->keys);
+	om_list_free(&state->dev.channel_stats);
 }
 
 static int load_all(struct om_nl *nl, enum om_parts parts,

@@ -230,7 +230,7 @@ static const struct {
 	{ "print: JSON of dump", "-j dump omr0",
 	  "[x[\"kind\"] for x in d]==[\"device\",\"peer\",\"peer\",\"key\",\"key\",\"allowed-ip\",\"allowed-ip\"] and d[6][\"prefix\"]==\"fd09::2/128\" and d[6][\"peer-id\"]==1 and d[6][\"ifname\"]==\"omr0\"" },
 	{ "print: JSON of stats has every counter", "-j stats omr0",
-	  "len(d[0][\"stats\"])==counters and d[0][\"stats\"][\"rx-packets\"]==2**64-1 and list(d[0])==[\"ifindex\",\"ifname\",\"stats\"]" },
+	  "len(d[0][\"stats\"])==counters and d[0][\"stats\"][\"rx-packets\"]==2**64-1 and list(d[0])==[\"ifindex\",\"ifname\",\"stats\",\"channel-stats\"]" },
 };
 
 /* The number of columns of each kind is part of the interface. */
