@@ -12,8 +12,8 @@
 
 DIR=$(mktemp -d)
 declare -A LINK=([a]=to_b [b]=to_a)
-# The outer link's MTU; chunk size and MTU of omerta's devices
-OUTER_MTU=1500 SIZE='512 1388'
+# The outer link's MTU; chunk size, MTU and channels of omerta's devices
+OUTER_MTU=1500 SIZE=''
 # shellcheck disable=SC2034 # for scripts that source it
 declare -A ADDRESS=([veth]=192.0.2.2 [wireguard]=10.8.0.2 [omerta]=10.9.0.2)
 # The settings that settle() starts from. Empty leaves omerta's devices as they are, which suits tools
@@ -142,13 +142,13 @@ settle() {
 		on "$end" ip link set omr0 gso_max_size "${GSO_WAS[$end]}"
 		unset "GSO_WAS[$end]"
 	done
-	size_records "$1"
+	set_while_down "$1"
 	for end in a b; do
 		# shellcheck disable=SC2086 # words
 		[[ -z $DEFAULTS ]] || on "$end" omertactl link set omr0 $DEFAULTS
 		for setting in $(tr , ' ' <<<"${1#omerta}"); do
 			case $setting in
-			chunk-size=*) ;;
+			chunk-size=* | channels=*) ;;
 			gso_max_size=*)
 				GSO_WAS[$end]=$(on "$end" ip -d -j link show omr0 | jq '.[0].gso_max_size')
 				on "$end" ip link set omr0 gso_max_size "${setting#*=}"
@@ -159,24 +159,27 @@ settle() {
 	done
 }
 
-# size_records CONTENDER: its chunk size, and the longest packets whose records fit an outer IPv6
-# datagram. Both can change only while the devices are down.
-size_records() {
-	local chunk=512 mtu end
+# set_while_down CONTENDER: its channels and chunk size, and the longest packets whose records fit an
+# outer IPv6 datagram.
+set_while_down() {
+	local chunk=512 mtu end channels
 
+	channels=$(($(nproc) < 8 ? $(nproc) : 8))
+	[[ $1 != *,channels=* ]] || channels=${1#*,channels=}
+	channels=${channels%%,*}
 	[[ $1 != *,chunk-size=* ]] || chunk=${1#*,chunk-size=}
 	chunk=${chunk%%,*}
 	mtu=$(record_mtu "$OUTER_MTU" "$chunk")
-	[[ $SIZE != "$chunk $mtu" ]] || return 0
+	[[ $SIZE != "$chunk $mtu $channels" ]] || return 0
 	for end in a b; do
 		on "$end" ip link set omr0 down
 		# The MTU of either must suit the chunk size of the other.
 		on "$end" ip link set omr0 mtu 1280
-		on "$end" omertactl link set omr0 chunk-size "$chunk"
+		on "$end" omertactl link set omr0 chunk-size "$chunk" ${DEFAULTS:+channels "$channels"}
 		on "$end" ip link set omr0 mtu "$mtu" up
 	done
 	pings a "${ADDRESS[omerta]}" >/dev/null
-	SIZE="$chunk $mtu"
+	SIZE="$chunk $mtu $channels"
 }
 
 # record_mtu OUTER_MTU CHUNK_SIZE: header, and a tag for each chunk
