@@ -191,6 +191,31 @@ test_near() {
 	done
 }
 
+# While keys change and the sender roams, no packet is lost, and none comes twice or early.
+test_moves() {
+	local to sender
+
+	make_both
+	keep_order b to_a
+	bg b timeout "$WAIT" ./traffic.py receive-flows 32 1000
+	to=$!
+	await udp_bound b 7777
+	bg a ./traffic.py send-flows 10.9.0.2 32 1000
+	sender=$!
+	for GEN in 2 3 4; do
+		install_key a b
+		install_key b a
+		activate b a
+		activate a b
+		on a omertactl link set omr0 listen-port "5190$GEN"
+	done
+	wait "$sender"
+	wait "$to"
+	no_drops a
+	no_drops b
+	is 51904 member "$(on b omertactl -j peer show omr0)" endpoint-port
+}
+
 # Datagrams in both directions while the number of channels, the port and a CPU change
 test_changes() {
 	local i sender
@@ -212,7 +237,7 @@ test_changes() {
 	pings b 10.9.0.1
 }
 
-TESTS=(test_settings test_port test_flows test_shown test_near test_changes)
+TESTS=(test_settings test_port test_flows test_shown test_near test_moves test_changes)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

@@ -25,7 +25,8 @@ judges := style ciphers clang dissector ynl
 
 host: $(host)
 builds: $(addprefix build-,$(machines))
-processes: $(filter guest-uml-%,$(guests)) $(addprefix near-,$(filter uml-%,$(machines)))
+processes: $(filter guest-uml-%,$(guests)) $(addprefix near-,$(filter uml-%,$(machines))) \
+	$(addprefix wide-,$(filter uml-%,$(machines)))
 # Those that have a machine of their own come last.
 machines: $(filter-out guest-uml-%,$(guests)) $(addprefix clone-,$(emulated)) \
 	$(addprefix suspend-,$(emulated)) $(addprefix isolated-,$(filter debug-%,$(emulated))) \
@@ -51,6 +52,7 @@ guest-%:
 
 # More CPUs than the other guests have
 near-%: ; $(stage) $(run) -c 4 -t 300 -- ./leaves.sh
+wide-%: ; $(stage) $(run) -m 1G -c 8 -t 600 -- ./channels.sh
 
 clone-%-amd64: ; $(stage) $(run) -f -t 600 -- ./vmfork.sh
 clone-%:
