@@ -216,6 +216,36 @@ test_moves() {
 	is 51904 member "$(on b omertactl -j peer show omr0)" endpoint-port
 }
 
+# NAPI gets threads for the channels in use, and loses them.
+test_threads() {
+	make_both
+	on b ip link set omr0 down
+	on b ethtool -L omr0 combined 2
+	on b ip link set omr0 up
+	on b timeout "$WAIT" tee /sys/class/net/omr0/threaded <<<1
+	is 2 pgrep -c '^napi/omr0'
+	pings a 10.9.0.2
+	on b timeout "$WAIT" tee /sys/class/net/omr0/threaded <<<0
+	pings a 10.9.0.2
+	# It is remembered while the device is down.
+	on b timeout "$WAIT" tee /sys/class/net/omr0/threaded <<<1
+	on b ip link set omr0 down
+	on b ethtool -L omr0 combined 3
+	on b ip link set omr0 up
+	is 3 pgrep -c '^napi/omr0'
+	pings a 10.9.0.2
+}
+
+# A datagram to everyone comes once.
+test_everyone() {
+	make_both
+	on a ./traffic.py everyone 192.0.2.255 "$PORT" 3
+	on a ./traffic.py everyone ff02::1%to_b "$PORT" 3
+	await more_than 5 dev_stat b rx-drop-type
+	pings a 10.9.0.2
+	is 6 dev_stat b rx-drop-type
+}
+
 # Datagrams in both directions while the number of channels, the port and a CPU change
 test_changes() {
 	local i sender
@@ -237,7 +267,8 @@ test_changes() {
 	pings b 10.9.0.1
 }
 
-TESTS=(test_settings test_port test_flows test_shown test_near test_moves test_changes)
+TESTS=(test_settings test_port test_flows test_shown test_near test_moves
+	test_threads test_everyone test_changes)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

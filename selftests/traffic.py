@@ -59,6 +59,15 @@ def send(address, port, count, size, segment=0):
         s.sendto(bytes(int(size)), (address, int(port)))
 
 
+def everyone(address, port, count):
+    """Send datagrams that are no records to a broadcast or multicast address."""
+    s = udp(address)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+    to = socket.getaddrinfo(address, int(port), type=socket.SOCK_DGRAM)[0][4]
+    for _ in range(int(count)):
+        s.sendto(bytes(40), to)
+
+
 def offer(address, count, size):
     """As send, to port 9, but drop datagrams for which the socket has no space."""
     s = udp(address)

@@ -59,7 +59,7 @@ enum { LEVELS = 3 };
 
 /**
  * struct omerta_near - CPUs near another one
- * @cpus: CPUs within each distance, itself included; read at any time
+ * @cpus: CPUs within each distance, also those that are nearer, and itself; read at any time
  */
 struct omerta_near {
 	cpumask_var_t cpus[LEVELS];
@@ -710,11 +710,12 @@ static void place_cpu(unsigned int cpu)
 		if (omerta_cpus_share_cache(cpu, other)) {
 			cpumask_set_cpu(other, near->cpus[0]);
 			cpumask_set_cpu(cpu, others->cpus[0]);
+		} else if (cpu_to_node(cpu) != cpu_to_node(other)) {
+			continue;
 		}
-		if (cpu_to_node(cpu) == cpu_to_node(other)) {
-			cpumask_set_cpu(other, near->cpus[1]);
-			cpumask_set_cpu(cpu, others->cpus[1]);
-		}
+		/* A cache may belong to several nodes. */
+		cpumask_set_cpu(other, near->cpus[1]);
+		cpumask_set_cpu(cpu, others->cpus[1]);
 	}
 }
 

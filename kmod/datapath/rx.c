@@ -9,6 +9,9 @@
  */
 #include "datapath/rx.h"
 
+#include <linux/if_ether.h>
+#include <net/ipv6.h>
+
 #include "compat/compat.h"
 #include "datapath/buf.h"
 #include "datapath/control.h"
@@ -329,6 +332,17 @@ static struct sk_buff *make_contiguous(struct sk_buff *skb, u32 size)
 	return copy;
 }
 
+/* Sockets of all channels get a datagram to everyone. The first channel takes it. */
+static bool is_copy(const struct omerta_channel *ch, const struct sk_buff *skb)
+{
+	if (likely(!ch->index))
+		return false;
+	return skb->pkt_type == PACKET_BROADCAST || skb->pkt_type == PACKET_MULTICAST ||
+	       (skb->protocol == htons(ETH_P_IP) ?
+		ipv4_is_multicast(ip_hdr(skb)->daddr) || ipv4_is_lbcast(ip_hdr(skb)->daddr) :
+		ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr));
+}
+
 /* Receive the datagrams of an skb. Returns the units of work, at least 1. */
 static unsigned int receive_skb(struct omerta_channel *ch,
 				struct omerta_rx_burst **cur_burst,
@@ -341,6 +355,10 @@ static unsigned int receive_skb(struct omerta_channel *ch,
 	struct datagram d;
 	const u8 *data;
 
+	if (unlikely(is_copy(ch, skb))) {
+		consume_skb(skb);
+		return datagrams;
+	}
 	/* Tags do not cover the addresses, so the UDP checksum has to be right. */
 	if (unlikely(!omerta_udp_csum_ok(ch, skb))) {
 		omerta_drop(ch->tun, skb, OMERTA_DROP_RX_CHECKSUM, datagrams);

@@ -31,7 +31,8 @@ static struct omerta_channel *channel_alloc(struct omerta_tunnel *tun, unsigned 
 	hash_init(ch->rx_peers);
 	skb_queue_head_init(&ch->rx_rest);
 	ch->rx_cpu = -1;
-	netif_napi_add(tun->dev, &ch->napi, omerta_rx_poll);
+	/* Until it is enabled, nothing is scheduled. */
+	set_bit(NAPI_STATE_SCHED, &ch->napi.state);
 	return ch;
 }
 
@@ -80,6 +81,50 @@ int omerta_channels_set(struct omerta_tunnel *tun, unsigned int n)
 }
 
 /**
+ * omerta_channels_start() - enable the NAPIs of all channels in use
+ * @tun: the device
+ *
+ * Only these exist: a NAPI that stayed disabled would let the kernel wait for it for ever when its
+ * thread is to end.
+ *
+ * Context: process context, RTNL held.
+ */
+void omerta_channels_start(struct omerta_tunnel *tun)
+{
+	unsigned int i;
+
+	for (i = 0; i < tun->n_channels; i++) {
+		struct napi_struct *napi = &tun->channel[i]->napi;
+
+		netif_napi_add(tun->dev, napi, omerta_rx_poll);
+		napi_enable(napi);
+		netif_queue_set_napi(tun->dev, i, NETDEV_QUEUE_TYPE_RX, napi);
+		netif_queue_set_napi(tun->dev, i, NETDEV_QUEUE_TYPE_TX, napi);
+	}
+}
+
+/**
+ * omerta_channels_stop() - undo omerta_channels_start()
+ * @tun: the device
+ *
+ * Context: process context, RTNL held. Waits for a grace period.
+ */
+void omerta_channels_stop(struct omerta_tunnel *tun)
+{
+	unsigned int i;
+
+	for (i = 0; i < tun->n_channels; i++) {
+		struct napi_struct *napi = &tun->channel[i]->napi;
+
+		netif_queue_set_napi(tun->dev, i, NETDEV_QUEUE_TYPE_RX, NULL);
+		netif_queue_set_napi(tun->dev, i, NETDEV_QUEUE_TYPE_TX, NULL);
+		napi_disable(napi);
+		__netif_napi_del(napi);
+	}
+	synchronize_net();
+}
+
+/**
  * omerta_channels_free() - free all channels of a device
  * @tun: the device; down for good, its workers destroyed
  *
@@ -95,7 +140,6 @@ void omerta_channels_free(struct omerta_tunnel *tun)
 		if (!ch)
 			continue;
 		omerta_txq_destroy(ch);
-		netif_napi_del(&ch->napi);
 		lockdep_unregister_key(&ch->xmit_class);
 		kvfree(ch);
 		tun->channel[i] = NULL;
@@ -117,8 +161,8 @@ void omerta_channel_stats(const struct omerta_channel *ch, u64 stats[OMERTA_CHAN
 	stats[OMERTA_A_CHANNEL_STATS_RX_BURSTS] = READ_ONCE(ch->rx_bursts);
 	stats[OMERTA_A_CHANNEL_STATS_RX_POLLS] = READ_ONCE(ch->rx_polls);
 	stats[OMERTA_A_CHANNEL_STATS_RX_CPU] = (s64)READ_ONCE(ch->rx_cpu);
-	stats[OMERTA_A_CHANNEL_STATS_TX_PACKETS] = atomic_long_read(&ch->tx_packets);
-	stats[OMERTA_A_CHANNEL_STATS_TX_RECORDS] = atomic_long_read(&ch->tx_records);
+	stats[OMERTA_A_CHANNEL_STATS_TX_PACKETS] = (unsigned long)atomic_long_read(&ch->tx_packets);
+	stats[OMERTA_A_CHANNEL_STATS_TX_RECORDS] = (unsigned long)atomic_long_read(&ch->tx_records);
 	stats[OMERTA_A_CHANNEL_STATS_TX_CPU] = (s64)READ_ONCE(ch->txq.tx_cpu);
 	stats[OMERTA_A_CHANNEL_STATS_STOPPED_BQL] =
 		READ_ONCE(ch->txq.stops[OMERTA_QUEUE_BQL]);

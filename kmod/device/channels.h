@@ -10,6 +10,8 @@
 
 unsigned int omerta_channels_max(const struct omerta_tunnel *tun);
 int omerta_channels_set(struct omerta_tunnel *tun, unsigned int n);
+void omerta_channels_start(struct omerta_tunnel *tun);
+void omerta_channels_stop(struct omerta_tunnel *tun);
 void omerta_channels_free(struct omerta_tunnel *tun);
 void omerta_channel_stats(const struct omerta_channel *ch, u64 stats[OMERTA_CHANNEL_STATS]);
 

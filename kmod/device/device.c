@@ -205,7 +205,6 @@ static int device_open(struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
 	struct omerta_tenant *tenant;
-	unsigned int i;
 	int err;
 
 	/* The device may have been moved; nothing waits on one that is down. */
@@ -215,25 +214,16 @@ static int device_open(struct net_device *dev)
 	omerta_tenant_put(tun->tenant);
 	tun->tenant = tenant;
 	/* Before the sockets exist, or their first wake-up would be lost. */
-	for (i = 0; i < tun->n_channels; i++)
-		napi_enable(&tun->channel[i]->napi);
+	omerta_channels_start(tun);
 	mutex_lock(&tun->lock);
 	err = omerta_udp_open(tun, tun->port, NULL);
 	if (!err)
 		omerta_device_each_peer(tun, omerta_device_check_peer);
 	mutex_unlock(&tun->lock);
-	for (i = 0; i < tun->n_channels; i++) {
-		struct napi_struct *napi = &tun->channel[i]->napi;
-
-		if (err) {
-			napi_disable(napi);
-			continue;
-		}
-		netif_queue_set_napi(dev, i, NETDEV_QUEUE_TYPE_RX, napi);
-		netif_queue_set_napi(dev, i, NETDEV_QUEUE_TYPE_TX, napi);
-	}
-	if (err)
+	if (err) {
+		omerta_channels_stop(tun);
 		return err;
+	}
 	netif_tx_start_all_queues(dev);
 	return 0;
 }
@@ -243,10 +233,6 @@ static int device_stop(struct net_device *dev)
 	struct omerta_tunnel *tun = netdev_priv(dev);
 	unsigned int i;
 
-	for (i = 0; i < tun->n_channels; i++) {
-		netif_queue_set_napi(dev, i, NETDEV_QUEUE_TYPE_RX, NULL);
-		netif_queue_set_napi(dev, i, NETDEV_QUEUE_TYPE_TX, NULL);
-	}
 	mutex_lock(&tun->lock);
 	omerta_peers_reap(&tun->peers, true);
 	/* No datagram comes or goes: without sockets the datapath drops them. */
@@ -256,8 +242,7 @@ static int device_stop(struct net_device *dev)
 	/* For helpers that have started */
 	synchronize_net();
 	/* Nothing is received any more, so no work is offered to other CPUs. */
-	for (i = 0; i < tun->n_channels; i++)
-		napi_disable(&tun->channel[i]->napi);
+	omerta_channels_stop(tun);
 	/* Helpers and NAPI may have woken the queues. */
 	netif_tx_stop_all_queues(dev);
 	for (i = 0; i < tun->n_channels; i++) {
