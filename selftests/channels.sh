@@ -263,8 +263,9 @@ test_changes() {
 	done
 	kill "$sender" "$!"
 	on b omertactl link set omr0 listen-port "$PORT"
-	pings a 10.9.0.2
+	# Then a knows the port.
 	pings b 10.9.0.1
+	pings a 10.9.0.2
 }
 
 TESTS=(test_settings test_port test_flows test_shown test_near test_moves

@@ -79,14 +79,19 @@ def offer(address, count, size):
 
 
 def send_until_killed(address, *ports):
-    """Send datagrams of 400 bytes to ports in turns. Print their number on SIGTERM."""
+    """Send datagrams of 400 bytes to ports in turns, whenever there is a route. Print their number on
+    SIGTERM."""
     ended, n = [], 0
     signal.signal(signal.SIGTERM, lambda *_: ended.append(1))
     s = udp(address)
     while not ended:
         for port in ports:
-            s.sendto(bytes(400), (address, int(port)))
-            n += 1
+            try:
+                s.sendto(bytes(400), (address, int(port)))
+                n += 1
+            except OSError as e:
+                if e.errno != errno.ENETUNREACH:
+                    raise
     print(n)
 
 

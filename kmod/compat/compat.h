@@ -99,7 +99,7 @@ static inline void page_pool_ref_page(struct page *page)
 	     omerta_simd_end(), once = false)
 #endif
 
-/* Return true if two CPUs share their last cache, or their package if the kernel tells only that. */
+/* Return true if two CPUs share their last cache, or their package if the kernel knows no more. */
 static inline bool omerta_cpus_share_cache(int a, int b)
 {
 #if defined(topology_llc_cpumask)
@@ -152,8 +152,8 @@ static inline void omerta_set_gso_max_size(struct net_device *dev, unsigned int 
 }
 
 /*
- * Some kernels give IPv6 packets longer than 64 KiB an extension header until they are segmented. If
- * the kernel has no helper that removes it, the stack segments them.
+ * Some kernels give IPv6 packets longer than 64 KiB an extension header until they are segmented.
+ * If the kernel has no helper that removes it, the stack segments them.
  */
 #ifdef OMERTA_HAVE_JUMBO_REMOVE
 #define omerta_has_jumbo(skb)		ipv6_has_hopopt_jumbo(skb)

@@ -3,8 +3,8 @@
  * Transmit path: take -> assign -> seal -> send.
  *
  * Take collects packets from the qdisc. Assign gives a packet its route, key and counter,
- * and appends it to the fifo of its peer and channel. Seal works outside of all locks, on one CPU or
- * several (tx_burst.c, queue.c). Send takes sealed bursts from the head of the fifo
+ * and appends it to the fifo of its peer and channel. Seal works outside of all locks, on one
+ * CPU or several (tx_burst.c, queue.c). Send takes sealed bursts from the head of the fifo
  * (tx_send.c).
  */
 #include "datapath/tx.h"

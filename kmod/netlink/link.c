@@ -119,7 +119,7 @@ static struct net *link_get_net(const struct net_device *dev)
 /* The qdisc "mq" has one for each queue, also for those that are not used. */
 static unsigned int link_num_queues(void)
 {
-	return min(nr_cpu_ids, (unsigned int)OMERTA_CHANNELS_MAX);
+	return min_t(unsigned int, nr_cpu_ids, OMERTA_CHANNELS_MAX);
 }
 
 static struct rtnl_link_ops link_ops __read_mostly = {

@@ -177,7 +177,6 @@ static int put_cpus(struct sk_buff *msg, const struct cpumask *cpus)
 
 	if (cpumask_equal(cpus, cpu_possible_mask))
 		return nla_put_string(msg, OMERTA_A_DEVICE_CPUS, "all");
-	static_assert(NR_CPUS <= 8192);
 	len = snprintf(NULL, 0, "%*pbl", cpumask_pr_args(cpus));
 	attr = nla_reserve(msg, OMERTA_A_DEVICE_CPUS, len + 1);
 	if (!attr)
