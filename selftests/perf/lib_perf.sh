@@ -171,11 +171,13 @@ set_while_down() {
 	chunk=${chunk%%,*}
 	mtu=$(record_mtu "$OUTER_MTU" "$chunk")
 	[[ $SIZE != "$chunk $mtu $channels" ]] || return 0
+	# The module may be from before there were channels.
+	on a omertactl link show omr0 | grep -q ' channels ' || channels=''
 	for end in a b; do
 		on "$end" ip link set omr0 down
 		# The MTU of either must suit the chunk size of the other.
 		on "$end" ip link set omr0 mtu 1280
-		on "$end" omertactl link set omr0 chunk-size "$chunk" ${DEFAULTS:+channels "$channels"}
+		on "$end" omertactl link set omr0 chunk-size "$chunk" ${channels:+channels "$channels"}
 		on "$end" ip link set omr0 mtu "$mtu" up
 	done
 	pings a "${ADDRESS[omerta]}" >/dev/null

@@ -259,6 +259,7 @@ void prove_commit(void)
 	assume(i < n_keys && in_flight[i]);
 	key = keys[i];
 	active = ring.active;
+	assume(!key->rx_lock.held);
 	spin_lock_bh(&key->rx_lock);
 	if (omerta_key_commit(key, nondet_u64(), nondet_u32(), &activated) != OMERTA_FRESH_NOT)
 		prove(states[i] != OMERTA_KEY_STATE_DEAD && boottime < key->open_until &&
