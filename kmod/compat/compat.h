@@ -152,8 +152,8 @@ static inline void omerta_set_gso_max_size(struct net_device *dev, unsigned int 
 }
 
 /*
- * Some kernels give IPv6 packets longer than 64 KiB an extension header until they are segmented.
- * If the kernel has no helper that removes it, the stack segments them.
+ * IPv6 packets longer than 64 KiB have an extension header in some kernels until they are
+ * segmented. The stack segments them if the kernel has no helper that removes it.
  */
 #ifdef OMERTA_HAVE_JUMBO_REMOVE
 #define omerta_has_jumbo(skb)		ipv6_has_hopopt_jumbo(skb)

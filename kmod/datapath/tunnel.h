@@ -45,7 +45,7 @@ struct omerta_bunch {
 	struct sk_buff *skb[OMERTA_BUNCH_MAX];
 };
 
-/* Buckets of a channel's table of peers whose bursts are in flight; a power of two. */
+/* Binary logarithm of the buckets of a channel's table of peers with bursts in flight */
 #define OMERTA_RX_PEERS_BITS	6
 
 /**

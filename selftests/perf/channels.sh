@@ -168,8 +168,8 @@ setup >"$DIR/log" 2>&1 || { cat "$DIR/log"; exit 1; }
 for name; do
 	for ((i = 0; i < RUNS; i++)); do
 		for n in 1 2; do
-			# User-mode Linux is slow if its other CPU is idle: each system call then
-			# goes to another CPU of the host and back.
+			# User-mode Linux is slow beside an idle CPU of its own, probably as each system
+			# call then wakes a CPU of the host.
 			spin=''
 			[[ $n == 2 ]] || { taskset -c 1 sh -c 'while :; do :; done' & spin=$!; }
 			value=$("case_$name" "$n")
