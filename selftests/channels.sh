@@ -197,12 +197,14 @@ test_moves() {
 
 	make_both
 	keep_order b to_a
-	bg b timeout "$WAIT" ./traffic.py receive-flows 32 1000
+	bg b timeout "$WAIT" ./traffic.py receive-flows 32 2000
 	to=$!
 	await udp_bound b 7777
-	bg a ./traffic.py send-flows 10.9.0.2 32 1000
+	bg a ./traffic.py send-flows 10.9.0.2 32 2000
 	sender=$!
 	for GEN in 2 3 4; do
+		await more_than "$((GEN * 4000))" dev_stat b rx-packets
+		kill -0 "$sender"
 		install_key a b
 		install_key b a
 		activate b a
@@ -213,6 +215,7 @@ test_moves() {
 	wait "$to"
 	no_drops a
 	no_drops b
+	pings a 10.9.0.2
 	is 51904 member "$(on b omertactl -j peer show omr0)" endpoint-port
 }
 

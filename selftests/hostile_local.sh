@@ -86,7 +86,7 @@ total() {
 # The tunnel as it is set up, without counters
 settings() {
 	on a omertactl -j show omr0 | jq -cS 'walk(if type == "object" then
-		with_entries(select(.key | test("^([rt]x-|stats$|age$|used-secrets|auth-|replays)") | not))
+		with_entries(select(.key | test("^([rt]x-|stats$|channel-stats$|age$|used-secrets|auth-|replays)") | not))
 		else . end)'
 }
 

@@ -76,16 +76,21 @@ test_peers_and_keys() {
 
 # Queues know their NAPI while the device is up.
 test_queues() {
-	local index napi
+	local index
 
 	make_both
+	on a ip link set omr0 down
+	on a ethtool -L omr0 combined 2
+	on a ip link set omr0 up
 	index=$(on a cat /sys/class/net/omr0/ifindex)
-	netdev a --dump napi-get --json "{\"ifindex\": $index}" >"$DIR/napi"
-	is 1 jq length "$DIR/napi"
-	napi=$(jq '.[0].id' "$DIR/napi")
+	netdev a --dump napi-get --json "{\"ifindex\": $index}" >"$DIR/napis"
+	is 2 jq length "$DIR/napis"
 	netdev a --dump queue-get --json "{\"ifindex\": $index}" >"$DIR/queues"
-	is "[[\"rx\",0,$napi],[\"tx\",0,$napi]]" \
-		jq -c '[.[] | [.type, .id, ."napi-id"]] | sort' "$DIR/queues"
+	is '["rx","rx","tx","tx"]' jq -c '[.[].type] | sort' "$DIR/queues"
+	is "$(jq -c '[.[].id] | sort | to_entries' "$DIR/napis")" \
+		jq -c '[.[] | select(.type == "rx") | {key: .id, value: ."napi-id"}] | sort' "$DIR/queues"
+	is "$(jq -c '[.[].id] | sort | to_entries' "$DIR/napis")" \
+		jq -c '[.[] | select(.type == "tx") | {key: .id, value: ."napi-id"}] | sort' "$DIR/queues"
 	on a ip link set omr0 down
 	is '[]' eval "netdev a --dump queue-get --json '{\"ifindex\": $index}' | jq -c ."
 }
