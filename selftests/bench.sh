@@ -100,8 +100,8 @@ test_refused() {
 	refuses 'inline has one worker' run workers 2
 	refuses 'inline has one worker' run strategy inline schedule static
 	refuses 'must be a number 1..100000' run rounds 100001
-	refuses 'would take longer than 5 s' run rounds 100000 bytes 67108864
-	refuses 'would take longer than 5 s' run rounds 100000 bytes 67108864 strategy kthread
+	refuses 'would take longer than 5 s' run rounds 100000 bytes 16777216
+	refuses 'would take longer than 5 s' run rounds 100000 bytes 16777216 strategy kthread
 	((!${#NAPI[@]})) || refuses 'would take longer than 5 s' run rounds 100000 chunk-size 1 strategy napi
 	refuses 'must be own, static, dynamic or guided' run schedule none
 	refuses 'varies chunk-size and direction' chunks chunk-size 512
