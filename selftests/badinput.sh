@@ -175,6 +175,15 @@ table() {
 	2|EINVAL |raw peer-set ifname=str:o0 id=u32:1 allowed-ips=nest:addr=hex:0a090000,prefix-len=u8:24,flags=u32:2
 	2|EINVAL |raw peer-set ifname=str:o0 id=u32:1 allowed-ips=nest:addr=hex:0a090000,prefix-len=u32:24
 	2|EINVAL NLA_F_NESTED is missing|raw peer-set ifname=str:o0 id=u32:1 allowed-ips=u32:5
+	# Channels
+	1|channels|omertactl peer set o0 peer 1 channels 0
+	1|channels|omertactl peer set o0 peer 1 channels 65
+	2|ERANGE out of range|raw peer-set ifname=str:o0 id=u32:1 channels=u32:65
+	2|EINVAL |raw peer-set ifname=str:o0 id=u32:1 further-channels=u32:1
+	1|channel|omertactl key add o0 peer 1 channel 64 local-id 5 remote-id 6 rx-key-file s5 tx-key-file s6
+	2|ENOENT the peer has fewer channels|raw key-new ifname=str:o0 peer-id=u32:1 channel=u32:1 local-id=u32:5 remote-id=u32:6 rx-secret=file:s5 tx-secret=file:s6
+	2|ERANGE out of range|raw key-new ifname=str:o0 peer-id=u32:1 channel=u32:64 local-id=u32:5 remote-id=u32:6 rx-secret=file:s5 tx-secret=file:s6
+	2|ERANGE out of range|raw device-set ifname=str:o0 channel-port=u16:65412
 	# Keys
 	2|no peer|omertactl key add o0 peer 9 local-id 5 remote-id 6 rx-key-file s5 tx-key-file s6
 	0||key_memory 0

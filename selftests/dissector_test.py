@@ -153,6 +153,19 @@ def test_handshake():
         assert len(c.expert(n)) == 1, (n, c.expert(n))
 
 
+def test_channels():
+    c = Capture.of(message(0x20, 153, 2), message(0x20, 1337, 3), message(0x21, 93),
+                   message(0x21, 1181), message(0x20, 153, 0), message(0x20, 152, 2),
+                   message(0x20, 1337, 1), message(0x23, 101))
+    assert c.info[:4] == ["Initiation, X25519, channels",
+                          "Initiation, X25519 and ML-KEM-768, channels",
+                          "Response to 0x0", "Response to 0x0"], c.info
+    assert len(c.values(2, "omerta.noise")[0].split(":")) == 53
+    assert len(c.values(3, "omerta.ciphertext")[0].split(":")) == 1088
+    for n in range(8):
+        assert len(c.expert(n)) == (n > 3), (n, c.expert(n))
+
+
 def test_others():
     """Datagrams of others stay theirs."""
     c = Capture.of(b"", b"OM", b"hello, world", b"OMS" + bytes(60))

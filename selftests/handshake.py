@@ -28,7 +28,8 @@ MAC = 16
 MAGIC = b"OMR"
 INITIATION, RESPONSE, COOKIE, TIME = range(0x20, 0x24)
 # By type and mode
-LENGTHS = {INITIATION: (152, 1336), RESPONSE: (92, 1180), COOKIE: (64,), TIME: (100, 1188)}
+LENGTHS = {INITIATION: (152, 1336, 153, 1337), RESPONSE: (92, 1180, 93, 1181), COOKIE: (64,),
+           TIME: (100, 1188)}
 
 
 def hmac_sha256(key, data):

@@ -33,12 +33,14 @@ DUMPS = ("allowed-ip-get", "key-get")
 ATTRS = {
     "device": "ifindex ifname listen-port fwmark chunk-size policy percpu-threshold cpus batch df "
               "peers stats max-mtu engine control-rate control-source-rate control-bound epoch "
-              "control-share used-secrets used-secrets-max agent-pid agent-age agent-stats channels",
+              "control-share used-secrets used-secrets-max agent-pid agent-age agent-stats channels "
+              "channel-stats channel-port",
     "peer": "ifindex ifname id name public-key endpoint-addr endpoint-port endpoint-scope "
-            "keepalive flags allowed-ips stats rx-age path-mtu silent handshake",
+            "keepalive flags allowed-ips stats rx-age path-mtu silent handshake channels further-channels",
     "key": "ifindex ifname peer-id local-id remote-id rx-secret tx-secret activation seal-time "
            "open-time soft-time soft-records soft-bytes hard-records hard-bytes state limit age "
-           "confirmed rx-records rx-bytes tx-records tx-bytes auth-failures replays epoch handshake",
+           "confirmed rx-records rx-bytes tx-records tx-bytes auth-failures replays epoch handshake "
+           "channel",
     "prefix": "addr prefix-len flags",
     "control": "ifindex ifname endpoint-addr endpoint-port endpoint-scope local-addr "
                "outer-ifindex peer-id data public-key all-types local-id",

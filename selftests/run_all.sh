@@ -8,7 +8,7 @@ set -u
 
 cd "$(dirname "$0")" || exit 1
 
-tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh losses.sh control.sh agent.sh up.sh units.sh bench.sh netns.sh channels.sh around.sh trace.sh link.sh json.sh)
+tests=(leaves.sh badinput.sh wire.sh keys.sh ends.sh path.sh queue.sh losses.sh control.sh agent.sh up.sh units.sh bench.sh netns.sh channels.sh peer_channels.sh around.sh trace.sh link.sh json.sh)
 # Kernels made for it
 [[ ! -e /sys/kernel/debug/kunit/poly1305 ]] || tests+=('kunit.sh poly1305 chacha20poly1305 blake2s')
 [[ ! -e /proc/self/fail-nth ]] || tests+=(faults.sh)

@@ -64,19 +64,17 @@ void omerta_admit_key_init(struct omerta_admit_key *key,
  */
 bool omerta_admit_length(const u8 *msg, u32 len)
 {
+	u32 mode;
+
 	if (len < 8)
 		return false;
 	switch (msg[OMERTA_MAGIC_LEN]) {
 	case OMERTA_HS_INITIATION:
-		switch (get_unaligned_le32(msg + 4)) {
-		case 0:
-			return len == 152;
-		case 1:
-			return len == OMERTA_HS_LEN_MAX;
-		}
-		return false;
+		mode = get_unaligned_le32(msg + 4);
+		return mode <= (OMERTA_HS_MLKEM | OMERTA_HS_CHANNELS) &&
+		       len == (mode & OMERTA_HS_MLKEM ? 1336 : 152) + !!(mode & OMERTA_HS_CHANNELS);
 	case OMERTA_HS_RESPONSE:
-		return len == 92 || len == 1180;
+		return len == 92 || len == 93 || len == 1180 || len == 1181;
 	case OMERTA_HS_COOKIE:
 		return len == OMERTA_COOKIE_MSG_LEN;
 	case OMERTA_HS_TIME:

@@ -2,6 +2,7 @@
 #ifndef _OMERTA_ADMISSION_H
 #define _OMERTA_ADMISSION_H
 
+#include <linux/bits.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -19,8 +20,9 @@
 #define OMERTA_MACS_LEN		(2 * OMERTA_MAC_LEN)
 #define OMERTA_COOKIE_NONCE_LEN	24
 #define OMERTA_COOKIE_MSG_LEN	64
-/* The initiation of mode 01 */
-#define OMERTA_HS_LEN_MAX	1336
+/* Bits of a handshake's mode */
+#define OMERTA_HS_MLKEM		BIT(0)
+#define OMERTA_HS_CHANNELS	BIT(1)
 
 /* Messages are remembered for this long after they were sent. */
 #define OMERTA_SENT_NS		(10ULL * NSEC_PER_SEC)

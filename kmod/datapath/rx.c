@@ -40,12 +40,14 @@
  * struct datagram - the datagram of a record
  * @skb: the skb that holds it
  * @from: source
+ * @own_port: it came to the channel's own port
  * @dsfield: DSCP and ECN
  * @max_records: length of a burst that starts with it
  */
 struct datagram {
 	struct sk_buff *skb;
 	struct omerta_endpoint from;
+	bool own_port;
 	u8 dsfield;
 	unsigned int max_records;
 };
@@ -201,13 +203,14 @@ static struct omerta_rx_burst *begin_burst(struct omerta_channel *ch,
 	burst->key = omerta_key_get(&ch->tun->peers.keys, key_id);
 	if (!burst->key)
 		goto err_burst;
-	burst->peer = omerta_peer_get(container_of(burst->key->ring,
-						   struct omerta_peer, ring));
+	burst->pc = container_of(burst->key->ring, struct omerta_peer_channel, ring);
+	burst->peer = omerta_peer_get(burst->pc->peer);
 	if (!burst->peer)
 		goto err_key;
 	burst->ch = ch;
 	burst->max_records = d->max_records;
 	burst->from = d->from;
+	burst->own_port = d->own_port;
 	burst->dsfield = d->dsfield;
 	burst->job.run = open_run;
 	burst->job.done = open_done;
@@ -253,7 +256,7 @@ static enum omerta_drop receive_record(struct omerta_channel *ch,
 	/* All records but the last have the same layout, and nothing differs but counters. */
 	if (!burst || burst->ended || burst->n == burst->max_records ||
 	    burst->key->local_id != le32_to_cpu(hdr->key_id) ||
-	    burst->dsfield != d->dsfield ||
+	    burst->dsfield != d->dsfield || burst->own_port != d->own_port ||
 	    memcmp(&burst->from, &d->from, sizeof(d->from)) ||
 	    l.wire_len > burst->layout.wire_len || l.class > burst->layout.class ||
 	    (l.wire_len == burst->layout.wire_len && l.class != burst->layout.class) ||
@@ -335,7 +338,8 @@ static struct sk_buff *make_contiguous(struct sk_buff *skb, u32 size)
 /* Sockets of all channels get a datagram to everyone. The first channel takes it. */
 static bool is_copy(const struct omerta_channel *ch, const struct sk_buff *skb)
 {
-	if (likely(!ch->index))
+	/* Its own port is its alone. */
+	if (likely(!ch->index) || udp_hdr(skb)->dest == READ_ONCE(ch->own_port))
 		return false;
 	return skb->pkt_type == PACKET_BROADCAST || skb->pkt_type == PACKET_MULTICAST ||
 	       (skb->protocol == htons(ETH_P_IP) ?
@@ -369,6 +373,7 @@ static unsigned int receive_skb(struct omerta_channel *ch,
 		return 1;
 	}
 	omerta_udp_source(skb, &d.from, &d.dsfield);
+	d.own_port = udp_hdr(skb)->dest == READ_ONCE(ch->own_port);
 	d.max_records = min3(more ? OMERTA_RX_BURST_MAX : datagrams,
 			     (unsigned int)OMERTA_RX_BURST_MAX,
 			     (unsigned int)RECORDS_MAX);

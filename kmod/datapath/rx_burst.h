@@ -46,8 +46,10 @@ struct omerta_rx_record {
  * @done: member of the channel's list of opened bursts
  * @ch: the channel
  * @peer: the peer; a reference
+ * @pc: the channel of the peer
  * @key: the key; a reference
  * @from: source of the records
+ * @own_port: they came to the channel's own port
  * @dsfield: DSCP and ECN of the outer headers
  * @outer: datagram of the latest record
  * @inner: owns the memory of @buf
@@ -75,8 +77,10 @@ struct omerta_rx_burst {
 	struct llist_node done;
 	struct omerta_channel *ch;
 	struct omerta_peer *peer;
+	struct omerta_peer_channel *pc;
 	struct omerta_key *key;
 	struct omerta_endpoint from;
+	bool own_port;
 	u8 dsfield;
 	struct sk_buff *outer;
 	struct sk_buff *inner;

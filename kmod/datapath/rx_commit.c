@@ -12,6 +12,8 @@
 
 /* A host that has accepted data answers within this time, with a keepalive if need be. */
 #define ANSWER_TIME	(10 * HZ)
+/* So it does in a further channel, since its silence is noticed earlier. */
+#define CHANNEL_ANSWER_TIME	(HZ / 2)
 /* Packets to the stack between two checks of the time, as it may send answers to them. */
 #define CHECK_PACKETS	4
 /* A run of NAPI ends this long after the first check, in ns. */
@@ -60,6 +62,7 @@ static enum omerta_fresh commit_record(struct omerta_rx_burst *burst,
 {
 	const struct omerta_layout *l = OMERTA_RX_LAYOUT(burst, i);
 	struct omerta_rx_record *rec = &burst->rec[i];
+	struct omerta_peer_channel *pc = burst->pc;
 	struct omerta_peer *peer = burst->peer;
 	enum omerta_fresh fresh;
 
@@ -77,9 +80,19 @@ static enum omerta_fresh commit_record(struct omerta_rx_burst *burst,
 								OMERTA_DROP_RX_KEY_EXPIRED;
 		return OMERTA_FRESH_NOT;
 	}
-	if (l->plain_len && !READ_ONCE(peer->answer_at)) {
-		WRITE_ONCE(peer->answer_at, (jiffies + ANSWER_TIME) | 1);
-		omerta_peer_due(peer, jiffies + ANSWER_TIME);
+	/*
+	 * In a further channel, the end that did not open it answers an empty record. The other
+	 * end answers the first one of a key.
+	 */
+	if ((l->plain_len ||
+	     (pc->index && (!burst->own_port || burst->key->rx_records == 1))) &&
+	    !READ_ONCE(pc->answer_at)) {
+		unsigned long at = jiffies;
+
+		if (l->plain_len)
+			at += pc->index ? CHANNEL_ANSWER_TIME : ANSWER_TIME;
+		WRITE_ONCE(pc->answer_at, at | 1);
+		omerta_peer_due(peer, at);
 	}
 	return fresh;
 }
@@ -87,6 +100,7 @@ static enum omerta_fresh commit_record(struct omerta_rx_burst *burst,
 /* Commit the records of a burst. Returns the work in packets to the stack. */
 static int commit_burst(struct omerta_rx_burst *burst)
 {
+	struct omerta_peer_channel *pc = burst->pc;
 	struct omerta_peer *peer = burst->peer;
 	struct sk_buff *outer = NULL;
 	bool newest = false, activated = false;
@@ -115,16 +129,20 @@ static int commit_burst(struct omerta_rx_burst *burst)
 			OMERTA_RX_CB(outer)->reason = rec->reason;
 		}
 	}
-	if (newest)
+	if (newest && !pc->index)
 		omerta_peer_set_endpoint(peer, &burst->from, true);
 	spin_unlock(&burst->key->rx_lock);
 	if (records) {
 		WRITE_ONCE(burst->ch->rx_records, burst->ch->rx_records + records);
 		omerta_peer_stats_rx(peer->stats, 0, 0, records, bytes);
 		WRITE_ONCE(peer->rx_last, ktime_get_coarse_boottime_ns());
-		if (READ_ONCE(peer->waiting_since)) {
+		if (pc->index && newest) {
+			omerta_peer_channel_heard(pc, burst->key, &burst->from,
+						  burst->own_port &&
+						  burst->ch->index == pc->index);
+		} else if (!pc->index && READ_ONCE(pc->waiting_since)) {
 			/* Pairs with the barrier in run_contact(), which xchg() implies. */
-			xchg(&peer->waiting_since, 0);
+			xchg(&pc->waiting_since, 0);
 			if (unlikely(READ_ONCE(peer->silent_since)))
 				omerta_peer_due(peer, jiffies);
 		}

@@ -20,6 +20,13 @@
 
 enum omerta_family { OMERTA_V4, OMERTA_V6, OMERTA_FAMILIES };
 
+/*
+ * Sockets of a channel: those on the listening port, by family, which it shares with the other
+ * channels, and from here on those on a port of its own.
+ */
+#define OMERTA_OWN	OMERTA_FAMILIES
+#define OMERTA_SOCKETS	(2 * OMERTA_FAMILIES)
+
 struct omerta_admission;
 struct omerta_binding;
 struct omerta_engine;
@@ -27,6 +34,8 @@ struct omerta_tenant;
 
 /* Most channels of a device */
 #define OMERTA_CHANNELS_MAX	64
+/* Distance of their own ports: a bond's hash ignores the lowest bit. */
+#define OMERTA_CHANNEL_PORTS	2
 
 /* Most packets in a bunch. */
 #define OMERTA_BUNCH_MAX	64
@@ -53,6 +62,7 @@ struct omerta_bunch {
  * @tun: the device
  * @index: number of the channel, and of its queues
  * @sk: sockets while the device is up; changed under RTNL and the device's lock
+ * @own_port: port of the sockets from %OMERTA_OWN on, 0 if there are none; as @sk
  * @spare: sockets that are to replace @sk, or were replaced; under RTNL
  * @queue: the transmit queue; constant
  * @bunch: packets that are collected for sending; lock: the queue's
@@ -67,7 +77,7 @@ struct omerta_bunch {
  * @rx_peers: first burst in flight of each peer that has one, by the peer; NAPI only
  * @rx_jobs: bursts to be opened; NAPI only
  * @rx_inflight: number of bursts that are not delivered; NAPI only
- * @rx_next: family whose socket is read next; NAPI only
+ * @rx_next: socket that is read next; NAPI only
  * @rx_polls: runs of NAPI; written by NAPI only
  * @rx_bursts: bursts that were received; written by NAPI only
  * @rx_packets: inner packets delivered; written by NAPI only
@@ -81,8 +91,9 @@ struct omerta_channel {
 	/* Read by both directions */
 	struct omerta_tunnel *tun;
 	unsigned int index;
-	struct sock __rcu *sk[OMERTA_FAMILIES];
-	struct socket *spare[OMERTA_FAMILIES];
+	struct sock __rcu *sk[OMERTA_SOCKETS];
+	__be16 own_port;
+	struct socket *spare[OMERTA_SOCKETS];
 
 	/* Transmit side */
 	struct netdev_queue *queue ____cacheline_aligned_in_smp;
@@ -165,6 +176,8 @@ struct omerta_control {
  * @generation: changes when the contents of dumps change; lock: @lock
  * @dying: refuses configuration; lock: @lock
  * @port: UDP port asked for or in use, host order, 0 for any; lock: @lock
+ * @channel_port: own port of the second channel, host order, each further one's is greater by 2;
+ *		  0 for any; lock: @lock, changed while the device is down
  * @hash_key: secret, constant
  * @peers: its peers
  * @n_channels: number of channels in use; changed while the device is down
@@ -193,6 +206,7 @@ struct omerta_tunnel {
 	unsigned int generation;
 	bool dying;
 	u16 port;
+	u16 channel_port;
 	u32 gso_size;
 	siphash_aligned_key_t hash_key;
 	struct omerta_peers peers;

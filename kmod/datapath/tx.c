@@ -95,13 +95,40 @@ static u8 outer_fields(const struct omerta_tunnel *tun, const struct sk_buff *sk
 	return fields;
 }
 
+/* Return the channel of a peer that carries the packets of a queue. */
+static struct omerta_peer_channel *carrier(struct omerta_peer *peer,
+					   const struct omerta_channel *ch)
+{
+	unsigned int n = min(READ_ONCE(peer->n_channels), ch->tun->n_channels);
+	unsigned int index = ch->index % n;
+	const struct omerta_further *further;
+	struct omerta_peer_channel *pc;
+	const struct omerta_key *key;
+
+	if (likely(!index))
+		return &peer->first;
+	further = rcu_dereference(peer->further);
+	if (!further || index > further->n)
+		return &peer->first;
+	pc = further->pc[index - 1];
+	if (!READ_ONCE(pc->carries))
+		return &peer->first;
+	/*
+	 * Both ends install the keys of a handshake before one of them is used. A key that is
+	 * installed by hand may be missing at the other end.
+	 */
+	key = rcu_dereference(pc->ring.active);
+	return key && (key->handshake || READ_ONCE(key->confirmed)) ? pc : &peer->first;
+}
+
 /*
  * Give a burst its route, key and counters, and append it to the fifo. On failure the burst
  * is freed; its packets stay the caller's.
  */
-static enum omerta_drop assign_burst(struct omerta_peer *peer, struct omerta_channel *ch,
+static enum omerta_drop assign_burst(struct omerta_peer_channel *pc, struct omerta_channel *ch,
 				     struct omerta_tx_burst *burst, u8 outer)
 {
+	struct omerta_peer *peer = pc->peer;
 	enum omerta_drop reason;
 	unsigned int i, k;
 	u32 payload;
@@ -109,14 +136,17 @@ static enum omerta_drop assign_burst(struct omerta_peer *peer, struct omerta_cha
 	lockdep_assert_held(&peer->tx_lock);
 
 	burst->ch = ch;
+again:
+	burst->pc = pc;
 	burst->path.ecn = outer & INET_ECN_MASK;
 	burst->path.df = outer & OUTER_DF;
-	reason = omerta_udp_route(ch, peer, burst->outer, &burst->path);
+	reason = omerta_udp_route(ch, pc, burst->outer, &burst->path);
 	if (reason)
 		goto err_burst;
 	if (burst->path.df) {
 		payload = omerta_udp_max_payload(&burst->path);
-		if (unlikely(payload != peer->path_payload)) {
+		if (unlikely(payload != peer->path_payload &&
+			     (!pc->index || payload < peer->path_payload))) {
 			peer->path_payload = payload;
 			WRITE_ONCE(peer->path_mtu, omerta_record_fit(payload, ch->tun->class));
 		}
@@ -128,7 +158,7 @@ static enum omerta_drop assign_burst(struct omerta_peer *peer, struct omerta_cha
 		}
 	}
 	reason = OMERTA_DROP_TX_NO_KEY;
-	burst->key = omerta_key_seal(&peer->ring, burst->n, burst->wire_len,
+	burst->key = omerta_key_seal(&pc->ring, burst->n, burst->wire_len,
 				     &burst->counter);
 	if (!burst->key)
 		goto err_route;
@@ -160,21 +190,28 @@ static enum omerta_drop assign_burst(struct omerta_peer *peer, struct omerta_cha
 err_route:
 	dst_release(burst->path.dst);
 err_burst:
+	/* Packets do not wait for a further channel. */
+	if (pc->index && burst->packets && reason != OMERTA_DROP_TX_TOO_BIG) {
+		pc = &peer->first;
+		goto again;
+	}
 	kfree_skb(burst->outer);
 	omerta_job_put(&burst->job);
 	return reason;
 }
 
 /*
- * Make bursts of a packet or super-packet, or a keepalive if @skb is NULL. Returns 0 with the
- * packet consumed and its bursts appended to @jobs, or a reason with nothing done. Adds the
- * memory that is charged to the socket to @charged.
+ * Make bursts of a packet or super-packet, or a keepalive in channel @pc if @skb is NULL. Returns
+ * 0 with the packet consumed and its bursts appended to @jobs, or a reason with nothing done. Adds
+ * the memory that is charged to the socket to @charged.
  */
-static enum omerta_drop assign_packet(struct omerta_peer *peer, struct sk_buff *skb,
+static enum omerta_drop assign_packet(struct omerta_peer_channel *pc, struct sk_buff *skb,
 				      struct omerta_jobs *jobs, u32 *charged)
 {
+	struct omerta_peer *peer = pc->peer;
 	struct omerta_tunnel *tun = peer->tun;
-	struct omerta_channel *ch = tun->channel[skb ? skb_get_queue_mapping(skb) : 0];
+	struct omerta_channel *ch =
+		tun->channel[skb ? skb_get_queue_mapping(skb) : pc->index];
 	u8 outer = outer_fields(tun, skb);
 	unsigned int first = 0, total = 0, n = 0;
 	struct omerta_tx_burst *burst;
@@ -183,16 +220,18 @@ static enum omerta_drop assign_packet(struct omerta_peer *peer, struct sk_buff *
 
 	lockdep_assert_held(&peer->tx_lock);
 
+	if (skb)
+		pc = carrier(peer, ch);
 	do {
 		burst = ERR_PTR(-ENOKEY);
-		if (rcu_access_pointer(peer->ring.active))
+		if (rcu_access_pointer(pc->ring.active))
 			burst = omerta_tx_burst_alloc(peer, skb, first, omerta_tx_sealed);
 		if (!IS_ERR(burst)) {
 			total = burst->inner.n;
 			n = burst->n;
 			burst->must_pass = !skb ||
 					   omerta_fits_mtu(skb, OMERTA_MIN_MTU(skb));
-			reason = assign_burst(peer, ch, burst, outer);
+			reason = assign_burst(pc, ch, burst, outer);
 		} else if (PTR_ERR(burst) == -ENOKEY) {
 			reason = OMERTA_DROP_TX_NO_KEY;
 		} else {
@@ -253,7 +292,7 @@ void omerta_tx_flush(struct omerta_peer *peer)
 		if (skb) {
 			len += skb->len;
 			bytes = WAITING_CB(skb)->charge;
-			reason = assign_packet(peer, skb, &jobs, &charged);
+			reason = assign_packet(&peer->first, skb, &jobs, &charged);
 			if (SHOULD_WAIT(reason)) {
 				peer->waiting_reason = reason;
 				__skb_queue_head(&peer->waiting, skb);
@@ -289,12 +328,12 @@ static u32 send_packet(struct omerta_channel *ch, struct omerta_peer *peer,
 
 	/* A worker may have begun with the packets that wait, and be slow to go on. */
 	if (unlikely(!skb_queue_empty_lockless(&peer->waiting)) &&
-	    rcu_access_pointer(peer->ring.active))
+	    rcu_access_pointer(peer->first.ring.active))
 		omerta_tx_flush(peer);
 	spin_lock_bh(&peer->tx_lock);
 	reason = peer->waiting_reason;
 	if (skb_queue_empty(&peer->waiting))
-		reason = assign_packet(peer, skb, &ch->tx_jobs, &charged);
+		reason = assign_packet(&peer->first, skb, &ch->tx_jobs, &charged);
 	if (unlikely(SHOULD_WAIT(reason))) {
 		size = skb->truesize;
 		bounds = skb_queue_empty(&peer->waiting) && size <= WAITING_BYTES_FIRST ?
@@ -321,7 +360,7 @@ static u32 send_packet(struct omerta_channel *ch, struct omerta_peer *peer,
 	spin_unlock_bh(&peer->tx_lock);
 
 	if (ask)
-		omerta_key_needed(&peer->ring);
+		omerta_key_needed(&peer->first.ring);
 	if (reason && !waits)
 		omerta_reject(tun, skb, reason, omerta_peer_mtu(peer, NULL));
 	return charged;
@@ -343,10 +382,10 @@ static u32 send_bunch(struct omerta_channel *ch)
 	if (bunch->n > 1) {
 		spin_lock_bh(&peer->tx_lock);
 		while (done < bunch->n && skb_queue_empty(&peer->waiting) &&
-		       rcu_access_pointer(peer->ring.active)) {
+		       rcu_access_pointer(peer->first.ring.active)) {
 			burst = omerta_tx_burst_bunch(peer, bunch->skb + done,
 						      bunch->n - done, omerta_tx_sealed);
-			if (IS_ERR(burst) || assign_burst(peer, ch, burst, outer))
+			if (IS_ERR(burst) || assign_burst(carrier(peer, ch), ch, burst, outer))
 				break;
 			done += burst->n_skbs;
 			charged += burst->outer->truesize;
@@ -549,19 +588,20 @@ void omerta_tx_retry(struct omerta_peer *peer)
 
 /**
  * omerta_tx_keepalive() - send an empty record
- * @peer: the peer
+ * @pc: the channel of the peer
  *
  * Context: BH off, inside an RCU read-side section.
  * Return: false if there is no key for it.
  */
-bool omerta_tx_keepalive(struct omerta_peer *peer)
+bool omerta_tx_keepalive(struct omerta_peer_channel *pc)
 {
+	struct omerta_peer *peer = pc->peer;
 	struct omerta_jobs jobs = {};
 	enum omerta_drop reason;
 	u32 charged = 0;
 
 	spin_lock_bh(&peer->tx_lock);
-	reason = assign_packet(peer, NULL, &jobs, &charged);
+	reason = assign_packet(pc, NULL, &jobs, &charged);
 	spin_unlock_bh(&peer->tx_lock);
 	omerta_pool_run(&peer->tun->pool, &jobs);
 	return reason != OMERTA_DROP_TX_NO_KEY;
@@ -583,7 +623,7 @@ void omerta_tx_ask_again(struct omerta_peer *peer)
 	ask = peer->key_wanted;
 	spin_unlock_bh(&peer->tx_lock);
 	if (ask)
-		omerta_key_needed(&peer->ring);
+		omerta_key_needed(&peer->first.ring);
 }
 
 /**

@@ -18,7 +18,7 @@ void omerta_tx_purge(struct omerta_channel *ch);
 
 void omerta_tx_flush(struct omerta_peer *peer);
 void omerta_tx_retry(struct omerta_peer *peer);
-bool omerta_tx_keepalive(struct omerta_peer *peer);
+bool omerta_tx_keepalive(struct omerta_peer_channel *pc);
 void omerta_tx_ask_again(struct omerta_peer *peer);
 void omerta_tx_purge_waiting(struct omerta_peer *peer, enum omerta_drop reason);
 void omerta_tx_drain(struct omerta_peer *peer);

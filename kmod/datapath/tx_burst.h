@@ -18,6 +18,7 @@
  * @peer: the peer; a reference
  * @ch: the channel that it is sent by
  * @fifo: bursts to the same peer by the same channel
+ * @pc: the channel of the peer
  * @key: the key; a reference
  * @inner: the packets, if they are one skb
  * @first: number of the first packet of @inner in this burst
@@ -43,6 +44,7 @@ struct omerta_tx_burst {
 	struct omerta_peer *peer;
 	struct omerta_channel *ch;
 	struct omerta_tx_fifo *fifo;
+	struct omerta_peer_channel *pc;
 	struct omerta_key *key;
 	struct omerta_segments inner;
 	unsigned int first;

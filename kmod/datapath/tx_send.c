@@ -17,6 +17,7 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 {
 	struct sk_buff **skbs = burst->n_skbs ? burst->skb : &burst->inner.skb;
 	unsigned int n = burst->n_skbs ?: !!burst->inner.skb, i;
+	struct omerta_peer_channel *pc = burst->pc;
 	struct omerta_peer *peer = burst->peer;
 	struct omerta_tunnel *tun = peer->tun;
 	unsigned long now = jiffies;
@@ -30,19 +31,20 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 	if (burst->packets) {
 		dev_sw_netstats_tx_add(tun->dev, burst->packets, burst->bytes);
 		/* Expect an answer from now on. */
-		if (!READ_ONCE(peer->waiting_since) &&
-		    !cmpxchg(&peer->waiting_since, 0, jiffies | 1))
-			omerta_peer_due(peer, jiffies + OMERTA_SILENCE);
+		if (!READ_ONCE(pc->waiting_since) &&
+		    !cmpxchg(&pc->waiting_since, 0, now | 1))
+			omerta_peer_due(peer, now + (pc->index ? OMERTA_CHANNEL_SILENCE * HZ :
+								 OMERTA_SILENCE));
 	}
 	atomic_long_add(burst->packets, &burst->ch->tx_packets);
 	atomic_long_add(burst->n, &burst->ch->tx_records);
 	omerta_peer_stats_tx(peer->stats, burst->packets, burst->bytes,
 			     burst->n, burst->wire_len);
 	/* Several CPUs may send to the peer. */
-	if (READ_ONCE(peer->tx_last) != now)
-		WRITE_ONCE(peer->tx_last, now);
-	if (READ_ONCE(peer->answer_at))
-		WRITE_ONCE(peer->answer_at, 0);
+	if (READ_ONCE(pc->tx_last) != now)
+		WRITE_ONCE(pc->tx_last, now);
+	if (READ_ONCE(pc->answer_at))
+		WRITE_ONCE(pc->answer_at, 0);
 	if (unlikely(drop)) {
 		dst_release(burst->path.dst);
 		omerta_drop(tun, burst->outer, OMERTA_DROP_TX_DOWN, burst->n);

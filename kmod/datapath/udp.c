@@ -105,22 +105,26 @@ static void sock_detach(struct sock *sk)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
+static void close_all(struct socket **sock, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		if (!sock[i])
+			continue;
+		kernel_sock_shutdown(sock[i], SHUT_RDWR);
+		sock_release(sock[i]);
+		sock[i] = NULL;
+	}
+}
+
 /* Close the spare sockets of all channels. */
 static void spare_close(const struct omerta_tunnel *tun)
 {
-	unsigned int c, i;
+	unsigned int c;
 
-	for (c = 0; c < tun->n_channels; c++) {
-		struct socket **spare = tun->channel[c]->spare;
-
-		for (i = 0; i < OMERTA_FAMILIES; i++) {
-			if (!spare[i])
-				continue;
-			kernel_sock_shutdown(spare[i], SHUT_RDWR);
-			sock_release(spare[i]);
-			spare[i] = NULL;
-		}
-	}
+	for (c = 0; c < tun->n_channels; c++)
+		close_all(tun->channel[c]->spare, OMERTA_SOCKETS);
 }
 
 /*
@@ -168,34 +172,41 @@ static int sock_join(const struct socket *first, unsigned int c, struct socket *
 }
 
 /*
- * Open an IPv4 socket and, unless IPv6 is disabled, an IPv6 socket on the same port, for each
- * channel. The sockets of the first channel are bound before they share it, so the port must be
- * free.
- * On failure some may be open.
+ * Open an IPv4 socket and, unless IPv6 is disabled, an IPv6 socket on the same port. On failure one
+ * may be open.
  */
-static int spare_try(const struct omerta_tunnel *tun, __be16 port)
+static int pair_open(const struct omerta_tunnel *tun, __be16 port, struct socket **pair)
 {
 	struct udp_port_cfg cfg = {
 		.family = AF_INET,
 		.local_udp_port = port,
 		.use_udp_checksums = true,
 	};
+	int err;
+
+	err = udp_sock_create(tun->birth, &cfg, &pair[OMERTA_V4]);
+	if (err || !ipv6_mod_enabled())
+		return err;
+	memset(&cfg, 0, sizeof(cfg));
+	cfg.family = AF_INET6;
+	cfg.local_udp_port = inet_sk(pair[OMERTA_V4]->sk)->inet_sport;
+	cfg.use_udp6_tx_checksums = true;
+	cfg.use_udp6_rx_checksums = true;
+	cfg.ipv6_v6only = true;
+	return udp_sock_create(tun->birth, &cfg, &pair[OMERTA_V6]);
+}
+
+/*
+ * Open the sockets of all channels on the listening port. The first channel's are bound before
+ * they share it, so the port must be free. On failure some may be open.
+ */
+static int spare_try(const struct omerta_tunnel *tun, __be16 port)
+{
 	struct socket **first = tun->channel[0]->spare;
 	unsigned int c, i;
 	int err;
 
-	err = udp_sock_create(tun->birth, &cfg, &first[OMERTA_V4]);
-	if (err)
-		return err;
-	if (ipv6_mod_enabled()) {
-		memset(&cfg, 0, sizeof(cfg));
-		cfg.family = AF_INET6;
-		cfg.local_udp_port = inet_sk(first[OMERTA_V4]->sk)->inet_sport;
-		cfg.use_udp6_tx_checksums = true;
-		cfg.use_udp6_rx_checksums = true;
-		cfg.ipv6_v6only = true;
-		err = udp_sock_create(tun->birth, &cfg, &first[OMERTA_V6]);
-	}
+	err = pair_open(tun, port, first);
 	for (i = 0; i < OMERTA_FAMILIES && tun->n_channels > 1 && !err; i++) {
 		if (!first[i])
 			continue;
@@ -281,8 +292,8 @@ static void take_rest(struct omerta_channel *ch, struct sock *sk, enum omerta_dr
 	omerta_drop(ch->tun, NULL, OMERTA_DROP_RX_SOCKET, sk_drops_read(sk));
 }
 
-/* Replace the sockets of all channels by the spare ones, or by none, and close them. */
-static void sockets_swap(struct omerta_tunnel *tun)
+/* Replace sockets of all channels by spare ones, or all by none, and close them. */
+static void sockets_swap(struct omerta_tunnel *tun, bool close)
 {
 	enum omerta_drop reason;
 	unsigned int c, i;
@@ -291,10 +302,12 @@ static void sockets_swap(struct omerta_tunnel *tun)
 	for (c = 0; c < tun->n_channels; c++) {
 		struct omerta_channel *ch = tun->channel[c];
 
-		for (i = 0; i < OMERTA_FAMILIES; i++) {
+		for (i = 0; i < OMERTA_SOCKETS; i++) {
 			struct sock *was = rtnl_dereference(ch->sk[i]);
 			struct sock *sk = ch->spare[i] ? ch->spare[i]->sk : NULL;
 
+			if (!sk && !close)
+				continue;
 			if (sk)
 				sock_attach(ch, sk);
 			rcu_assign_pointer(ch->sk[i], sk);
@@ -318,7 +331,7 @@ static void sockets_swap(struct omerta_tunnel *tun)
 			reason = OMERTA_DROP_NONE;
 		else
 			reason = OMERTA_DROP_RX_SOCKET;
-		for (i = 0; i < OMERTA_FAMILIES; i++)
+		for (i = 0; i < OMERTA_SOCKETS; i++)
 			if (ch->spare[i])
 				take_rest(ch, ch->spare[i]->sk, reason);
 		if (!up)
@@ -334,25 +347,107 @@ static void sockets_swap(struct omerta_tunnel *tun)
 	spare_close(tun);
 }
 
+/* Open spare sockets on ports of their own, for the further ones of @n channels that have none. */
+static int own_open(struct omerta_tunnel *tun, unsigned int n, struct netlink_ext_ack *extack)
+{
+	int err = 0, tries = 100;
+	unsigned int c;
+	u16 port;
+
+	lockdep_assert_held(&tun->lock);
+
+	for (c = 1; c < min(n, tun->n_channels) && !err; c++) {
+		struct omerta_channel *ch = tun->channel[c];
+		struct socket **pair = &ch->spare[OMERTA_OWN];
+
+		if (ch->own_port)
+			continue;
+		if (!tun->birth) {
+			NL_SET_ERR_MSG(extack,
+				       "the namespace where the device was created is gone");
+			return -ENODEV;
+		}
+		port = tun->channel_port ? tun->channel_port + OMERTA_CHANNEL_PORTS * (c - 1) : 0;
+		/* A port that is free for IPv4 may be in use for IPv6. */
+		while ((err = pair_open(tun, htons(port), pair)) == -EADDRINUSE && !port && --tries)
+			close_all(pair, OMERTA_FAMILIES);
+		if (!err)
+			err = sock_enable_gro(pair[OMERTA_V4]) ?: sock_enable_gro(pair[OMERTA_V6]);
+	}
+	if (err == -EADDRINUSE)
+		NL_SET_ERR_MSG(extack,
+			       "a port from channel-port on is in use; choose another, or 0 for any");
+	return err;
+}
+
+/* Tell the datapath the ports of the sockets that are about to be used. */
+static void own_publish(struct omerta_tunnel *tun)
+{
+	unsigned int c;
+
+	for (c = 1; c < tun->n_channels; c++) {
+		struct socket *sock = tun->channel[c]->spare[OMERTA_OWN + OMERTA_V4];
+
+		if (sock)
+			WRITE_ONCE(tun->channel[c]->own_port, inet_sk(sock->sk)->inet_sport);
+	}
+}
+
 /**
  * omerta_udp_open() - open sockets, or replace them by sockets on another port
  * @tun: the device
  * @port: host order, 0 for any
+ * @n: number of channels that need ports of their own; others have none, or keep them
  * @extack: gets the reason of a failure
  *
  * Context: process context, RTNL and the device's lock held.
  * Return: 0 or a negative errno; then the sockets are as before.
  */
-int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
+int omerta_udp_open(struct omerta_tunnel *tun, u16 port, unsigned int n,
 		    struct netlink_ext_ack *extack)
 {
 	int err = spare_open(tun, port, extack);
 
 	if (err)
 		return err;
+	err = own_open(tun, n, extack);
+	if (err) {
+		spare_close(tun);
+		return err;
+	}
 	WRITE_ONCE(tun->port,
 		   ntohs(inet_sk(tun->channel[0]->spare[OMERTA_V4]->sk)->inet_sport));
-	sockets_swap(tun);
+	own_publish(tun);
+	sockets_swap(tun, false);
+	return 0;
+}
+
+/**
+ * omerta_udp_open_own() - open sockets of further channels on ports of their own
+ * @tun: the device, which has open sockets
+ * @n: number of channels that need them; others have none, or keep them
+ * @extack: gets the reason of a failure
+ *
+ * Context: process context, RTNL and the device's lock held.
+ * Return: 0 or a negative errno; then the sockets are as before.
+ */
+int omerta_udp_open_own(struct omerta_tunnel *tun, unsigned int n, struct netlink_ext_ack *extack)
+{
+	unsigned int c;
+	int err;
+
+	ASSERT_RTNL();
+	for (c = 1; c < min(n, tun->n_channels) && tun->channel[c]->own_port; c++)
+		;
+	if (c >= min(n, tun->n_channels))
+		return 0;
+	err = own_open(tun, n, extack);
+	if (err) {
+		spare_close(tun);
+		return err;
+	}
+	own_publish(tun);
+	sockets_swap(tun, false);
 	return 0;
 }
 
@@ -364,7 +459,11 @@ int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
  */
 void omerta_udp_close(struct omerta_tunnel *tun)
 {
-	sockets_swap(tun);
+	unsigned int c;
+
+	for (c = 1; c < tun->n_channels; c++)
+		WRITE_ONCE(tun->channel[c]->own_port, 0);
+	sockets_swap(tun, true);
 }
 
 /**
@@ -397,7 +496,7 @@ u32 omerta_udp_lost(const struct omerta_tunnel *tun)
 
 	rcu_read_lock();
 	for (c = 0; c < omerta_channels(tun); c++) {
-		for (i = 0; i < OMERTA_FAMILIES; i++) {
+		for (i = 0; i < OMERTA_SOCKETS; i++) {
 			struct sock *sk = rcu_dereference(tun->channel[c]->sk[i]);
 
 			if (sk)
@@ -419,7 +518,7 @@ void omerta_udp_set_mark(struct omerta_tunnel *tun)
 	unsigned int c, i;
 
 	for (c = 0; c < tun->n_channels; c++) {
-		for (i = 0; i < OMERTA_FAMILIES; i++) {
+		for (i = 0; i < OMERTA_SOCKETS; i++) {
 			struct sock *sk = rtnl_dereference(tun->channel[c]->sk[i]);
 
 			if (sk)
@@ -453,10 +552,10 @@ struct sk_buff *omerta_udp_recv(struct omerta_channel *ch)
 		if (skb)
 			goto found;
 	}
-	for (i = 0; i < OMERTA_FAMILIES; i++) {
+	for (i = 0; i < OMERTA_SOCKETS; i++) {
 		struct sock *sk;
 
-		ch->rx_next = (ch->rx_next + 1) % OMERTA_FAMILIES;
+		ch->rx_next = (ch->rx_next + 1) % OMERTA_SOCKETS;
 		sk = rcu_dereference(ch->sk[ch->rx_next]);
 		if (!sk || !has_datagrams(sk))
 			continue;
@@ -487,7 +586,7 @@ bool omerta_udp_has_more(const struct omerta_channel *ch)
 
 	if (unlikely(!skb_queue_empty_lockless(&ch->rx_rest)))
 		return true;
-	for (i = 0; i < OMERTA_FAMILIES; i++) {
+	for (i = 0; i < OMERTA_SOCKETS; i++) {
 		struct sock *sk = rcu_dereference(ch->sk[i]);
 
 		if (sk && has_datagrams(sk))

@@ -42,7 +42,9 @@ struct omerta_path {
 	u32 told_mtu;
 };
 
-int omerta_udp_open(struct omerta_tunnel *tun, u16 port,
+int omerta_udp_open_own(struct omerta_tunnel *tun, unsigned int n,
+			struct netlink_ext_ack *extack);
+int omerta_udp_open(struct omerta_tunnel *tun, u16 port, unsigned int n,
 		    struct netlink_ext_ack *extack);
 int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
 		     struct netlink_ext_ack *extack);
@@ -55,7 +57,7 @@ unsigned int omerta_udp_datagrams(const struct sk_buff *skb, u32 *size);
 bool omerta_udp_csum_ok(const struct omerta_channel *ch, struct sk_buff *skb);
 void omerta_udp_source(const struct sk_buff *skb, struct omerta_endpoint *from,
 		       u8 *dsfield);
-enum omerta_drop omerta_udp_route(struct omerta_channel *ch, struct omerta_peer *peer,
+enum omerta_drop omerta_udp_route(struct omerta_channel *ch, struct omerta_peer_channel *pc,
 				  struct sk_buff *skb, struct omerta_path *path);
 u32 omerta_udp_max_payload(const struct omerta_path *path);
 void omerta_udp_set_mark(struct omerta_tunnel *tun);

@@ -79,6 +79,7 @@ static void handle_error(struct omerta_tunnel *tun, const struct sock *sk,
 	int off = skb_transport_offset(skb) + sizeof(struct udphdr);
 	u32 mtu = told_mtu(sk, skb);
 	struct rhlist_head *list, *pos;
+	struct omerta_peer_channel *pc;
 	struct omerta_endpoint to;
 	struct omerta_peer *peer;
 	struct omerta_hdr hdr;
@@ -92,12 +93,14 @@ static void handle_error(struct omerta_tunnel *tun, const struct sock *sk,
 	rhl_for_each_entry_rcu(peer, pos, list, place_node) {
 		if (n++ == PEERS_MAX)
 			break;
-		if (time_after_eq(jiffies, READ_ONCE(peer->tx_last) + ERROR_TIME) ||
-		    !omerta_keyring_has_sent(&peer->ring, le32_to_cpu(hdr.key_id),
-					     le64_to_cpu(hdr.counter)))
-			continue;
-		omerta_peer_told_mtu(peer, &to, mtu, jiffies + expires_after(sk));
-		break;
+		for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
+			if (time_after_eq(jiffies, READ_ONCE(pc->tx_last) + ERROR_TIME) ||
+			    !omerta_keyring_has_sent(&pc->ring, le32_to_cpu(hdr.key_id),
+						     le64_to_cpu(hdr.counter)))
+				continue;
+			omerta_peer_told_mtu(pc, &to, mtu, jiffies + expires_after(sk));
+			return;
+		}
 	}
 }
 

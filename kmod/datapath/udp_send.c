@@ -141,10 +141,12 @@ static bool leads_back(const struct omerta_tunnel *tun,
 		dst_release(dst);
 		if (!peer)
 			return own;
-		spin_lock_bh(&peer->endpoint_lock);
-		to = peer->endpoint;
-		dst = dst_cache_get(&peer->cache);
-		spin_unlock_bh(&peer->endpoint_lock);
+		spin_lock_bh(&peer->first.way.lock);
+		to = peer->first.way.endpoint;
+		dst = dst_cache_get(&peer->first.way.cache);
+		spin_unlock_bh(&peer->first.way.lock);
+		/* Other ports, such as those of a peer's channels, have the same route. */
+		to.port = path->to.port;
 		back = own && omerta_endpoint_remote_equal(&to, &path->to);
 		if (back || !dst)
 			goto out;
@@ -158,7 +160,7 @@ out:
 /**
  * omerta_udp_route() - find the path of a datagram
  * @ch: the channel
- * @peer: the peer to send it to; NULL for @path->to
+ * @pc: the channel of a peer to send it to; NULL for @path->to
  * @skb: the datagram; marked, and charged to the socket on success
  * @path: set to the path; holds a reference to the route
  *
@@ -166,24 +168,27 @@ out:
  * Return: OMERTA_DROP_NONE, or why there is no path: the peer has no endpoint, the device
  * no socket, there is no route, or it leads back into the device.
  */
-enum omerta_drop omerta_udp_route(struct omerta_channel *ch, struct omerta_peer *peer,
+enum omerta_drop omerta_udp_route(struct omerta_channel *ch, struct omerta_peer_channel *pc,
 				  struct sk_buff *skb, struct omerta_path *path)
 {
-	struct dst_cache none = {}, *cache = peer ? &peer->cache : &none;
+	struct dst_cache none = {}, *cache = pc ? &pc->way.cache : &none;
 	enum omerta_drop reason = OMERTA_DROP_TX_NO_ENDPOINT;
 	struct omerta_tunnel *tun = ch->tun;
+	__be16 own_port = 0;
 	struct sock *sk;
 	bool v4;
 	u32 min;
 
-	if (peer) {
-		spin_lock_bh(&peer->endpoint_lock);
-		if (unlikely(peer->told_mtu) && time_after_eq(jiffies, peer->told_until))
-			peer->told_mtu = 0;
-		path->told_mtu = peer->told_mtu;
-		path->to = peer->endpoint;
+	if (pc) {
+		spin_lock_bh(&pc->way.lock);
+		if (unlikely(pc->way.told_mtu) && time_after_eq(jiffies, pc->way.told_until))
+			pc->way.told_mtu = 0;
+		path->told_mtu = pc->way.told_mtu;
+		path->to = pc->way.endpoint;
+		if (pc->way.own_port)
+			own_port = READ_ONCE(tun->channel[pc->index]->own_port);
 	} else {
-		__acquire(&peer->endpoint_lock); /* For sparse */
+		__acquire(&pc->way.lock); /* For sparse */
 	}
 	if (path->to.family == AF_UNSPEC)
 		goto out;
@@ -191,20 +196,20 @@ enum omerta_drop omerta_udp_route(struct omerta_channel *ch, struct omerta_peer 
 	v4 = path->to.family == AF_INET;
 	path->family = v4 ? OMERTA_V4 : OMERTA_V6;
 	sk = rcu_dereference(ch->sk[path->family]);
-	if (!sk)
+	if (!sk || (pc && pc->way.own_port && !own_port))
 		goto out;
 	reason = OMERTA_DROP_TX_NO_ROUTE;
-	path->sport = inet_sk(sk)->inet_sport;
+	path->sport = own_port ?: inet_sk(sk)->inet_sport;
 	skb->mark = READ_ONCE(tun->fwmark);
 	path->dst = v4 ? route4(sk, skb->mark, path, cache) :
 			 route6(sk, skb->mark, path, cache);
 	if (path->dst)
 		reason = OMERTA_DROP_NONE;
 out:
-	if (peer)
-		spin_unlock_bh(&peer->endpoint_lock);
+	if (pc)
+		spin_unlock_bh(&pc->way.lock);
 	else
-		__release(&peer->endpoint_lock);
+		__release(&pc->way.lock);
 	if (reason)
 		return reason;
 
@@ -220,7 +225,7 @@ out:
 		path->told_mtu = min;
 		path->fragile = true;
 	}
-	path->learned = peer && (path->told_mtu || READ_ONCE(tun->df) != OMERTA_DF_UNSET);
+	path->learned = pc && (path->told_mtu || READ_ONCE(tun->df) != OMERTA_DF_UNSET);
 	/*
 	 * The route's MTU is locked: the administrator wants fragments there, as the
 	 * kernel's tunnels know too. An ICMP error may also lock a route.
@@ -265,51 +270,48 @@ u32 omerta_udp_max_payload(const struct omerta_path *path)
 }
 
 /* Copy a route without the MTU that it has learned. Rare, so not inline. */
-static noinline struct dst_entry *unlearn4(const struct dst_entry *dst)
+static noinline struct dst_entry *copy_unlearned(const struct dst_entry *dst, bool v4)
 {
-	const struct rtable *rt = dst_rtable(dst);
-	struct rtable *copy;
-
-	copy = rt_dst_alloc(dst_dev(dst), rt->rt_flags, rt->rt_type,
-			    dst->flags & DST_NOXFRM);
-	if (!copy)
-		return NULL;
-	copy->rt_iif = rt->rt_iif;
-	copy->rt_uses_gateway = rt->rt_uses_gateway;
-	copy->rt_gw_family = rt->rt_gw_family;
-	copy->rt_gw6 = rt->rt_gw6;
-	/* IPv4's routes never change their metrics. */
-	ip_dst_init_metrics(&copy->dst, (struct dst_metrics *)DST_METRICS_PTR(dst));
-	return &copy->dst;
-}
-
-/* As unlearn4(). */
-static noinline struct dst_entry *unlearn6(const struct dst_entry *dst)
-{
-	const struct rt6_info *rt = dst_rt6_info(dst);
-	struct fib6_info *from = rcu_dereference(rt->from);
 	struct net_device *dev = dst_dev(dst);
-	struct rt6_info *copy;
+	const struct rt6_info *rt6;
+	struct fib6_info *from;
+	struct rt6_info *copy6;
 
+	if (v4) {
+		const struct rtable *rt = dst_rtable(dst);
+		struct rtable *copy = rt_dst_alloc(dev, rt->rt_flags, rt->rt_type,
+						   dst->flags & DST_NOXFRM);
+
+		if (!copy)
+			return NULL;
+		copy->rt_iif = rt->rt_iif;
+		copy->rt_uses_gateway = rt->rt_uses_gateway;
+		copy->rt_gw_family = rt->rt_gw_family;
+		copy->rt_gw6 = rt->rt_gw6;
+		/* IPv4's routes never change their metrics. */
+		ip_dst_init_metrics(&copy->dst, (struct dst_metrics *)DST_METRICS_PTR(dst));
+		return &copy->dst;
+	}
+	rt6 = dst_rt6_info(dst);
+	from = rcu_dereference(rt6->from);
 	if (!from || !fib6_info_hold_safe(from))
 		return NULL;
 	/* Not counted: the kernel takes many counted routes for a leak. */
-	copy = ip6_dst_alloc(dev_net(dev), dev,
-			     DST_NOCOUNT | (dst->flags & DST_NOXFRM));
-	if (!copy) {
+	copy6 = ip6_dst_alloc(dev_net(dev), dev, DST_NOCOUNT | (dst->flags & DST_NOXFRM));
+	if (!copy6) {
 		fib6_info_release(from);
 		return NULL;
 	}
-	rcu_assign_pointer(copy->from, from);
-	ip_dst_init_metrics(&copy->dst, from->fib6_metrics);
-	copy->rt6i_dst = rt->rt6i_dst;
-	copy->rt6i_src = rt->rt6i_src;
-	copy->rt6i_gateway = rt->rt6i_gateway;
-	copy->rt6i_flags = rt->rt6i_flags & ~(RTF_CACHE | RTF_EXPIRES | RTF_MODIFIED);
-	copy->rt6i_idev = rt->rt6i_idev;
-	if (copy->rt6i_idev)
-		in6_dev_hold(copy->rt6i_idev);
-	return &copy->dst;
+	rcu_assign_pointer(copy6->from, from);
+	ip_dst_init_metrics(&copy6->dst, from->fib6_metrics);
+	copy6->rt6i_dst = rt6->rt6i_dst;
+	copy6->rt6i_src = rt6->rt6i_src;
+	copy6->rt6i_gateway = rt6->rt6i_gateway;
+	copy6->rt6i_flags = rt6->rt6i_flags & ~(RTF_CACHE | RTF_EXPIRES | RTF_MODIFIED);
+	copy6->rt6i_idev = rt6->rt6i_idev;
+	if (copy6->rt6i_idev)
+		in6_dev_hold(copy6->rt6i_idev);
+	return &copy6->dst;
 }
 
 /*
@@ -334,7 +336,7 @@ static void unlearn(struct omerta_path *path, u32 len)
 	}
 	if (dst_xfrm(dst) || (!locked && len + path->hdr_len <= dst_mtu(dst)))
 		return;
-	copy = path->family == OMERTA_V4 ? unlearn4(dst) : unlearn6(dst);
+	copy = copy_unlearned(dst, path->family == OMERTA_V4);
 	if (!copy)
 		return;
 	copy->input = READ_ONCE(dst->input);

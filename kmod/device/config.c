@@ -13,10 +13,14 @@
 
 static void peer_forget_route(struct omerta_peer *peer)
 {
-	spin_lock_bh(&peer->endpoint_lock);
-	dst_cache_reset(&peer->cache);
-	peer->told_mtu = 0;
-	spin_unlock_bh(&peer->endpoint_lock);
+	struct omerta_peer_channel *pc;
+
+	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
+		spin_lock_bh(&pc->way.lock);
+		dst_cache_reset(&pc->way.cache);
+		pc->way.told_mtu = 0;
+		spin_unlock_bh(&pc->way.lock);
+	}
 }
 
 static int check_class(struct omerta_tunnel *tun, u8 class,
@@ -52,6 +56,21 @@ static int check_channels(struct omerta_tunnel *tun, u32 n, struct netlink_ext_a
 	return 0;
 }
 
+/* The netlink policy knows the greatest one. */
+static_assert(U16_MAX - OMERTA_CHANNEL_PORTS * (OMERTA_CHANNELS_MAX - 2) == 65411);
+
+static int check_channel_port(struct omerta_tunnel *tun, u16 port, struct netlink_ext_ack *extack)
+{
+	if (port == tun->channel_port)
+		return 0;
+	if (netif_running(tun->dev)) {
+		NL_SET_ERR_MSG(extack,
+			       "channel-port changes only while the device is down; use ip link set down");
+		return -EBUSY;
+	}
+	return 0;
+}
+
 static int check_port(struct omerta_tunnel *tun, u16 port,
 		      struct netlink_ext_ack *extack)
 {
@@ -61,7 +80,7 @@ static int check_port(struct omerta_tunnel *tun, u16 port,
 		return omerta_udp_probe(tun, port, extack);
 	if (port && port == tun->port)
 		return 0;
-	err = omerta_udp_open(tun, port, extack);
+	err = omerta_udp_open(tun, port, 0, extack);
 	/* Routes may depend on the source port. */
 	if (!err)
 		omerta_device_each_peer(tun, peer_forget_route);
@@ -97,6 +116,11 @@ int omerta_device_configure(struct omerta_tunnel *tun,
 		if (err)
 			return err;
 	}
+	if (has & BIT(OMERTA_A_DEVICE_CHANNEL_PORT)) {
+		err = check_channel_port(tun, config->channel_port, extack);
+		if (err)
+			return err;
+	}
 	/* It replaces the sockets if the device is up. Then nothing after it may fail. */
 	if (has & BIT(OMERTA_A_DEVICE_LISTEN_PORT)) {
 		err = check_port(tun, config->port, extack);
@@ -110,6 +134,8 @@ int omerta_device_configure(struct omerta_tunnel *tun,
 	}
 	if (has & BIT(OMERTA_A_DEVICE_LISTEN_PORT) && !netif_running(tun->dev))
 		tun->port = config->port;
+	if (has & BIT(OMERTA_A_DEVICE_CHANNEL_PORT))
+		tun->channel_port = config->channel_port;
 	if (has & BIT(OMERTA_A_DEVICE_CHUNK_SIZE)) {
 		tun->class = config->class;
 		tun->dev->max_mtu = OMERTA_RECORD_MAX_PLAIN(config->class);

@@ -93,17 +93,26 @@ void omerta_device_check_peer(struct omerta_peer *peer)
 /* A cached route would keep the outer device, and outlive its namespace. */
 static void peer_forget_route(struct omerta_peer *peer)
 {
-	spin_lock_bh(&peer->endpoint_lock);
-	dst_cache_reset_now(&peer->cache);
-	spin_unlock_bh(&peer->endpoint_lock);
+	struct omerta_peer_channel *pc;
+
+	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
+		spin_lock_bh(&pc->way.lock);
+		dst_cache_reset_now(&pc->way.cache);
+		spin_unlock_bh(&pc->way.lock);
+	}
 }
 
 static void peer_forget_traffic(struct omerta_peer *peer)
 {
+	struct omerta_peer_channel *pc;
+
 	omerta_tx_purge_waiting(peer, OMERTA_DROP_TX_DOWN);
 	omerta_peer_forget_path(peer);
 	peer_forget_route(peer);
 	omerta_peer_stop_waiting(peer);
+	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc))
+		if (pc->index)
+			omerta_peer_channel_forget(pc);
 }
 
 /**
@@ -205,6 +214,9 @@ static int device_open(struct net_device *dev)
 {
 	struct omerta_tunnel *tun = netdev_priv(dev);
 	struct omerta_tenant *tenant;
+	unsigned int wanted = 1;
+	struct omerta_peer *peer;
+	unsigned long id;
 	int err;
 
 	/* The device may have been moved; nothing waits on one that is down. */
@@ -216,7 +228,9 @@ static int device_open(struct net_device *dev)
 	/* Before the sockets exist, or their first wake-up would be lost. */
 	omerta_channels_start(tun);
 	mutex_lock(&tun->lock);
-	err = omerta_udp_open(tun, tun->port, NULL);
+	xa_for_each(&tun->peers.by_id, id, peer)
+		wanted = max(wanted, peer->n_channels);
+	err = omerta_udp_open(tun, tun->port, wanted, NULL);
 	if (!err)
 		omerta_device_each_peer(tun, omerta_device_check_peer);
 	mutex_unlock(&tun->lock);

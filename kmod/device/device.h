@@ -23,6 +23,7 @@
  * @control_source_rate: control datagrams from one source per second
  * @control_share: share of the reader's buffer for strangers, in sixteenths
  * @channels: number of channels
+ * @channel_port: own port of the second channel, host order, 0 for any
  */
 struct omerta_device_config {
 	unsigned long has;
@@ -39,6 +40,7 @@ struct omerta_device_config {
 	u32 control_source_rate;
 	u32 control_share;
 	u32 channels;
+	u16 channel_port;
 };
 
 int omerta_device_init(void);

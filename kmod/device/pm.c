@@ -16,17 +16,17 @@
 
 static void peer_kill_keys(struct omerta_peer *peer)
 {
-	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_VM_FORK, OMERTA_KEYS_ALL);
+	omerta_peer_kill_keys(peer, OMERTA_KEY_LIMIT_VM_FORK, OMERTA_KEYS_ALL);
 }
 
 static void peer_kill_outlived(struct omerta_peer *peer)
 {
-	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_VM_FORK, OMERTA_KEYS_OUTLIVED);
+	omerta_peer_kill_keys(peer, OMERTA_KEY_LIMIT_VM_FORK, OMERTA_KEYS_OUTLIVED);
 }
 
 static void peer_kill_keys_suspend(struct omerta_peer *peer)
 {
-	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_SUSPEND, OMERTA_KEYS_ALL);
+	omerta_peer_kill_keys(peer, OMERTA_KEY_LIMIT_SUSPEND, OMERTA_KEYS_ALL);
 }
 
 static void kill_outlived(struct work_struct *work)

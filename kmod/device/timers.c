@@ -14,14 +14,29 @@
 
 /* Most empty records that ask for the confirmation of a key. */
 #define CONFIRM_TRIES	10
+/*
+ * The end that opened a further channel sends an empty record when nothing came for PATIENCE. The
+ * other end opens it when nothing came for PATIENCE_OTHER, or if the first record is that late.
+ */
+#define PATIENCE	(10 * HZ)
+#define PATIENCE_OTHER	(25 * HZ)
+#define PATIENCE_FIRST	(5 * HZ)
 /* Longest timeout that is armed. A later deadline arms the timer again. */
 #define TIMEOUT_MAX	(24 * 3600 * HZ)
 
 static void run_keys(struct omerta_peer *peer)
 {
-	u64 due = omerta_keyring_expire(&peer->ring);
-	u64 now = ktime_get_boottime_ns(), wait;
+	const struct omerta_key *first = rcu_dereference(peer->first.ring.active);
+	u64 now = ktime_get_boottime_ns(), due = U64_MAX, wait;
+	struct omerta_peer_channel *pc;
 
+	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
+		/* The other end has not opened the channel yet. It is opened here if it cannot. */
+		if (pc->index && first && READ_ONCE(first->confirmed) && first->handshake &&
+		    omerta_keyring_follow(&pc->ring, first->local_id + pc->index))
+			pc->probe_at = get_jiffies_64() + PATIENCE_FIRST;
+		due = min(due, omerta_keyring_expire(&pc->ring));
+	}
 	if (due == U64_MAX)
 		return;
 	wait = due > now ? nsecs_to_jiffies64(due - now) : 0;
@@ -40,10 +55,10 @@ static void run_moved(struct omerta_peer *peer)
 		return;
 	}
 	peer->tell_moved_at = jiffies + HZ;
-	spin_lock_bh(&peer->endpoint_lock);
+	spin_lock_bh(&peer->first.way.lock);
 	WRITE_ONCE(peer->moved, false);
-	to = peer->endpoint;
-	spin_unlock_bh(&peer->endpoint_lock);
+	to = peer->first.way.endpoint;
+	spin_unlock_bh(&peer->first.way.lock);
 	omerta_event_peer(peer->tun->dev, OMERTA_CMD_PEER_ENDPOINT_NTF, peer->id,
 			  &to);
 }
@@ -51,7 +66,7 @@ static void run_moved(struct omerta_peer *peer)
 /* Only the timer sends peer-silent and peer-alive, so listeners see them in order. */
 static void run_contact(struct omerta_peer *peer)
 {
-	unsigned long since = READ_ONCE(peer->waiting_since);
+	unsigned long since = READ_ONCE(peer->first.waiting_since);
 
 	if (peer->silent_since && peer->silent_since != since) {
 		WRITE_ONCE(peer->silent_since, 0);
@@ -71,13 +86,13 @@ static void run_contact(struct omerta_peer *peer)
 	WRITE_ONCE(peer->silent_since, since);
 	/* Pairs with xchg() in commit_burst(): one of us sees what the other wrote. */
 	smp_mb();
-	if (READ_ONCE(peer->waiting_since) != since)
+	if (READ_ONCE(peer->first.waiting_since) != since)
 		omerta_peer_due(peer, jiffies);
 }
 
 static void run_confirm(struct omerta_peer *peer)
 {
-	struct omerta_key *key = rcu_dereference(peer->ring.active);
+	struct omerta_key *key = rcu_dereference(peer->first.ring.active);
 	/* Pairs with the release in omerta_timers_confirm(). */
 	unsigned int left = key ? smp_load_acquire(&key->confirm_left) : 0;
 	unsigned long at;
@@ -94,37 +109,121 @@ static void run_confirm(struct omerta_peer *peer)
 		at = jiffies + HZ;
 		WRITE_ONCE(key->confirm_left, left - 1);
 		WRITE_ONCE(key->confirm_at, at);
-		omerta_tx_keepalive(peer);
+		omerta_tx_keepalive(&peer->first);
 	}
 	omerta_peer_due(peer, at);
 }
 
-static void run_answer(struct omerta_peer *peer)
+static void run_answer(struct omerta_peer_channel *pc)
 {
-	unsigned long at = READ_ONCE(peer->answer_at);
+	unsigned long at = READ_ONCE(pc->answer_at);
+	u64 now = get_jiffies_64();
 
 	if (!at)
 		return;
 	if (time_before(jiffies, at)) {
-		omerta_peer_due(peer, at);
+		omerta_peer_due(pc->peer, at);
+		return;
+	}
+	/* Empty records, which are answered at once, may come often. */
+	if (pc->index && now < pc->answered_at + HZ) {
+		omerta_peer_due(pc->peer, jiffies + (pc->answered_at + HZ - now));
 		return;
 	}
 	/* A change means that a record was sent, or that another answer is due. */
-	if (cmpxchg(&peer->answer_at, at, 0) == at)
-		omerta_tx_keepalive(peer);
+	if (cmpxchg(&pc->answer_at, at, 0) == at) {
+		pc->answered_at = now;
+		omerta_tx_keepalive(pc);
+	}
 }
 
-static void run_keepalive(struct omerta_peer *peer)
+/*
+ * Open a further channel, and keep it open. The end that opened it sends an empty record when
+ * nothing came for a while. The other end answers it, and opens the channel itself if none comes.
+ */
+static void run_open(struct omerta_peer_channel *pc)
 {
-	unsigned long interval = READ_ONCE(peer->keepalive) * HZ;
-	unsigned long at = READ_ONCE(peer->tx_last) + interval;
+	const struct omerta_key *key = rcu_dereference(pc->ring.active);
+	struct omerta_peer *peer = pc->peer;
+	u64 now = get_jiffies_64(), quiet, patience;
+	bool ours, active;
+	u64 heard_at;
 
-	if (!interval)
+	if (!key || pc->index >= READ_ONCE(peer->n_channels))
+		return;
+	/* The initiator opens it at once, as it is told by omerta_timers_confirm(). */
+	if (!pc->probe_at)
+		pc->probe_at = now + PATIENCE_FIRST;
+	spin_lock_bh(&pc->way.lock);
+	heard_at = pc->heard_at;
+	ours = pc->way.own_port || !pc->way.endpoint.family;
+	spin_unlock_bh(&pc->way.lock);
+	quiet = heard_at ? nsecs_to_jiffies64(ktime_get_coarse_boottime_ns() - heard_at) : U64_MAX;
+	patience = ours ? PATIENCE : PATIENCE_OTHER;
+	active = READ_ONCE(pc->open_now);
+	if (active || now >= pc->probe_at) {
+		WRITE_ONCE(pc->open_now, false);
+		if (quiet >= patience)
+			omerta_peer_channel_open(pc);
+		/* The other end is told that a key is active, as in the first channel. */
+		if (active || quiet >= patience || !READ_ONCE(key->confirmed)) {
+			omerta_tx_keepalive(pc);
+			pc->probe_at = now + PATIENCE;
+		} else {
+			pc->probe_at = now + patience - quiet;
+		}
+	}
+	omerta_peer_due(peer, jiffies + (pc->probe_at - now));
+}
+
+/* Have a further channel carry nothing while it is silent. */
+static void run_silence(struct omerta_peer_channel *pc)
+{
+	unsigned long since = READ_ONCE(pc->waiting_since);
+
+	if (!since || !READ_ONCE(pc->carries))
+		return;
+	if (time_before(jiffies, since + OMERTA_CHANNEL_SILENCE * HZ)) {
+		omerta_peer_due(pc->peer, since + OMERTA_CHANNEL_SILENCE * HZ);
+		return;
+	}
+	spin_lock_bh(&pc->way.lock);
+	if (READ_ONCE(pc->waiting_since) == since)
+		WRITE_ONCE(pc->carries, false);
+	spin_unlock_bh(&pc->way.lock);
+}
+
+/*
+ * While a further channel is in use, send a record in the first one now and then: only that tells
+ * the other end of another endpoint.
+ */
+static void run_first(struct omerta_peer_channel *pc)
+{
+	struct omerta_peer_channel *first = &pc->peer->first;
+	unsigned long at = READ_ONCE(first->tx_last) + PATIENCE;
+
+	if (!READ_ONCE(pc->carries) ||
+	    time_after_eq(jiffies, READ_ONCE(pc->tx_last) + PATIENCE))
+		return;
+	if (time_after_eq(jiffies, at)) {
+		omerta_tx_keepalive(first);
+		at = jiffies + PATIENCE;
+	}
+	omerta_peer_due(pc->peer, at);
+}
+
+static void run_keepalive(struct omerta_peer_channel *pc)
+{
+	struct omerta_peer *peer = pc->peer;
+	unsigned long interval = READ_ONCE(peer->keepalive) * HZ;
+	unsigned long at = READ_ONCE(pc->tx_last) + interval;
+
+	if (!interval || (pc->index && !READ_ONCE(pc->carries)))
 		return;
 	if (time_after_eq(jiffies, at)) {
 		/* It counts as traffic that needs a key: the tunnel should stay up. */
-		if (!omerta_tx_keepalive(peer))
-			omerta_key_needed(&peer->ring);
+		if (!omerta_tx_keepalive(pc) && !pc->index)
+			omerta_key_needed(&pc->ring);
 		at = jiffies + interval;
 	}
 	omerta_peer_due(peer, at);
@@ -139,6 +238,7 @@ static void run_keepalive(struct omerta_peer *peer)
 void omerta_timers_run(struct timer_list *t)
 {
 	struct omerta_peer *peer = timer_container_of(peer, t, timer);
+	struct omerta_peer_channel *pc;
 
 	/*
 	 * Pairs with the barrier in omerta_peer_due(): either we see what is due, or it sees
@@ -154,34 +254,46 @@ void omerta_timers_run(struct timer_list *t)
 		goto out;
 	omerta_tx_retry(peer);
 	run_confirm(peer);
-	run_answer(peer);
 	run_contact(peer);
-	run_keepalive(peer);
+	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
+		if (pc->index >= peer->tun->n_channels)
+			break;
+		if (pc->index) {
+			run_silence(pc);
+			run_open(pc);
+			run_first(pc);
+		}
+		run_answer(pc);
+		run_keepalive(pc);
+	}
 out:
 	rcu_read_unlock();
 }
 
 /**
  * omerta_timers_confirm() - tell the other end that a key is active
- * @peer: the peer
+ * @pc: the channel of the peer
  *
- * Sends an empty record per second until a record under the key arrives.
+ * Sends an empty record per second until a record under the key arrives. A further channel is
+ * opened.
  *
  * Context: process context, the device's lock held.
  */
-void omerta_timers_confirm(struct omerta_peer *peer)
+void omerta_timers_confirm(struct omerta_peer_channel *pc)
 {
 	struct omerta_key *key;
 
-	lockdep_assert_held(&peer->tun->lock);
+	lockdep_assert_held(&pc->peer->tun->lock);
 
 	rcu_read_lock();
-	key = rcu_dereference(peer->ring.active);
-	if (key) {
+	key = rcu_dereference(pc->ring.active);
+	if (pc->index) {
+		WRITE_ONCE(pc->open_now, true);
+	} else if (key) {
 		WRITE_ONCE(key->confirm_at, jiffies);
 		/* Pairs with the acquire in run_confirm(). */
 		smp_store_release(&key->confirm_left, CONFIRM_TRIES);
 	}
 	rcu_read_unlock();
-	omerta_peer_due(peer, jiffies);
+	omerta_peer_due(pc->peer, jiffies);
 }

@@ -7,6 +7,6 @@
 #include "peer/peer.h"
 
 void omerta_timers_run(struct timer_list *t);
-void omerta_timers_confirm(struct omerta_peer *peer);
+void omerta_timers_confirm(struct omerta_peer_channel *pc);
 
 #endif /* _OMERTA_TIMERS_H */

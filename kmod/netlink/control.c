@@ -23,8 +23,8 @@ static void take_identity(struct omerta_tunnel *tun, const u8 *public_key)
 		return;
 	if (memchr_inv(identity, 0, OMERTA_KEY_LEN))
 		xa_for_each(&tun->peers.by_id, id, peer)
-			omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_IDENTITY,
-					    OMERTA_KEYS_AGREED);
+			omerta_peer_kill_keys(peer, OMERTA_KEY_LIMIT_IDENTITY,
+					      OMERTA_KEYS_AGREED);
 	memcpy(identity, public_key, OMERTA_KEY_LEN);
 }
 

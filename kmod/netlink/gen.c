@@ -27,6 +27,10 @@ static const struct netlink_range_validation omerta_a_device_control_source_rate
 	.max	= 1000000ULL,
 };
 
+static const struct netlink_range_validation omerta_a_device_channel_port_range = {
+	.max	= 65411ULL,
+};
+
 /* Common nested types */
 const struct nla_policy omerta_agent_stats_nl_policy[OMERTA_A_AGENT_STATS_RATE_LIMITED + 1] = {
 	[OMERTA_A_AGENT_STATS_BEGUN] = { .type = NLA_UINT, },
@@ -61,7 +65,7 @@ const struct nla_policy omerta_handshake_nl_policy[OMERTA_A_HANDSHAKE_FAILURE + 
 };
 
 /* OMERTA_CMD_DEVICE_NEW - do */
-static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CHANNELS + 1] = {
+static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CHANNEL_PORT + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
@@ -77,6 +81,7 @@ static const struct nla_policy omerta_device_new_nl_policy[OMERTA_A_DEVICE_CHANN
 	[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_source_rate_range),
 	[OMERTA_A_DEVICE_CONTROL_SHARE] = NLA_POLICY_RANGE(NLA_U32, 1, 16),
 	[OMERTA_A_DEVICE_CHANNELS] = NLA_POLICY_RANGE(NLA_U32, 1, 64),
+	[OMERTA_A_DEVICE_CHANNEL_PORT] = NLA_POLICY_FULL_RANGE(NLA_U16, &omerta_a_device_channel_port_range),
 };
 
 /* OMERTA_CMD_DEVICE_DEL - do */
@@ -86,7 +91,7 @@ static const struct nla_policy omerta_device_del_nl_policy[OMERTA_A_DEVICE_IFNAM
 };
 
 /* OMERTA_CMD_DEVICE_SET - do */
-static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CHANNELS + 1] = {
+static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CHANNEL_PORT + 1] = {
 	[OMERTA_A_DEVICE_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_DEVICE_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_DEVICE_LISTEN_PORT] = { .type = NLA_U16, },
@@ -102,6 +107,7 @@ static const struct nla_policy omerta_device_set_nl_policy[OMERTA_A_DEVICE_CHANN
 	[OMERTA_A_DEVICE_CONTROL_SOURCE_RATE] = NLA_POLICY_FULL_RANGE(NLA_U32, &omerta_a_device_control_source_rate_range),
 	[OMERTA_A_DEVICE_CONTROL_SHARE] = NLA_POLICY_RANGE(NLA_U32, 1, 16),
 	[OMERTA_A_DEVICE_CHANNELS] = NLA_POLICY_RANGE(NLA_U32, 1, 64),
+	[OMERTA_A_DEVICE_CHANNEL_PORT] = NLA_POLICY_FULL_RANGE(NLA_U16, &omerta_a_device_channel_port_range),
 };
 
 /* OMERTA_CMD_DEVICE_GET - do */
@@ -111,7 +117,7 @@ static const struct nla_policy omerta_device_get_nl_policy[OMERTA_A_DEVICE_IFNAM
 };
 
 /* OMERTA_CMD_PEER_NEW - do */
-static const struct nla_policy omerta_peer_new_nl_policy[OMERTA_A_PEER_ALLOWED_IPS + 1] = {
+static const struct nla_policy omerta_peer_new_nl_policy[OMERTA_A_PEER_CHANNELS + 1] = {
 	[OMERTA_A_PEER_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
@@ -123,10 +129,11 @@ static const struct nla_policy omerta_peer_new_nl_policy[OMERTA_A_PEER_ALLOWED_I
 	[OMERTA_A_PEER_KEEPALIVE] = { .type = NLA_U16, },
 	[OMERTA_A_PEER_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1),
 	[OMERTA_A_PEER_ALLOWED_IPS] = NLA_POLICY_NESTED(omerta_allowed_ip_nl_policy),
+	[OMERTA_A_PEER_CHANNELS] = NLA_POLICY_MAX(NLA_U32, 64),
 };
 
 /* OMERTA_CMD_PEER_SET - do */
-static const struct nla_policy omerta_peer_set_nl_policy[OMERTA_A_PEER_ALLOWED_IPS + 1] = {
+static const struct nla_policy omerta_peer_set_nl_policy[OMERTA_A_PEER_CHANNELS + 1] = {
 	[OMERTA_A_PEER_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_PEER_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
@@ -138,6 +145,7 @@ static const struct nla_policy omerta_peer_set_nl_policy[OMERTA_A_PEER_ALLOWED_I
 	[OMERTA_A_PEER_KEEPALIVE] = { .type = NLA_U16, },
 	[OMERTA_A_PEER_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1),
 	[OMERTA_A_PEER_ALLOWED_IPS] = NLA_POLICY_NESTED(omerta_allowed_ip_nl_policy),
+	[OMERTA_A_PEER_CHANNELS] = NLA_POLICY_MAX(NLA_U32, 64),
 };
 
 /* OMERTA_CMD_PEER_DEL - do */
@@ -167,7 +175,7 @@ static const struct nla_policy omerta_allowed_ip_get_nl_policy[OMERTA_A_PEER_IFN
 };
 
 /* OMERTA_CMD_KEY_NEW - do */
-static const struct nla_policy omerta_key_new_nl_policy[OMERTA_A_KEY_HANDSHAKE + 1] = {
+static const struct nla_policy omerta_key_new_nl_policy[OMERTA_A_KEY_CHANNEL + 1] = {
 	[OMERTA_A_KEY_IFINDEX] = NLA_POLICY_MIN(NLA_U32, 1),
 	[OMERTA_A_KEY_IFNAME] = { .type = NLA_NUL_STRING, .len = 127, },
 	[OMERTA_A_KEY_PEER_ID] = NLA_POLICY_MIN(NLA_U32, 1),
@@ -185,6 +193,7 @@ static const struct nla_policy omerta_key_new_nl_policy[OMERTA_A_KEY_HANDSHAKE +
 	[OMERTA_A_KEY_HARD_BYTES] = NLA_POLICY_MIN(NLA_UINT, 1),
 	[OMERTA_A_KEY_EPOCH] = { .type = NLA_U32, },
 	[OMERTA_A_KEY_HANDSHAKE] = { .type = NLA_FLAG, },
+	[OMERTA_A_KEY_CHANNEL] = NLA_POLICY_RANGE(NLA_U32, 1, 63),
 };
 
 /* OMERTA_CMD_KEY_ACTIVATE - do */
@@ -257,7 +266,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_DEVICE_NEW,
 		.doit		= omerta_nl_device_new_doit,
 		.policy		= omerta_device_new_nl_policy,
-		.maxattr	= OMERTA_A_DEVICE_CHANNELS,
+		.maxattr	= OMERTA_A_DEVICE_CHANNEL_PORT,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -271,7 +280,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.cmd		= OMERTA_CMD_DEVICE_SET,
 		.doit		= omerta_nl_device_set_doit,
 		.policy		= omerta_device_set_nl_policy,
-		.maxattr	= OMERTA_A_DEVICE_CHANNELS,
+		.maxattr	= OMERTA_A_DEVICE_CHANNEL_PORT,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -289,20 +298,20 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 	},
 	{
 		.cmd		= OMERTA_CMD_PEER_NEW,
-		.pre_doit	= omerta_nl_pre_doit,
+		.pre_doit	= omerta_nl_peer_pre_doit,
 		.doit		= omerta_nl_peer_new_doit,
-		.post_doit	= omerta_nl_post_doit,
+		.post_doit	= omerta_nl_peer_post_doit,
 		.policy		= omerta_peer_new_nl_policy,
-		.maxattr	= OMERTA_A_PEER_ALLOWED_IPS,
+		.maxattr	= OMERTA_A_PEER_CHANNELS,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= OMERTA_CMD_PEER_SET,
-		.pre_doit	= omerta_nl_pre_doit,
+		.pre_doit	= omerta_nl_peer_pre_doit,
 		.doit		= omerta_nl_peer_set_doit,
-		.post_doit	= omerta_nl_post_doit,
+		.post_doit	= omerta_nl_peer_post_doit,
 		.policy		= omerta_peer_set_nl_policy,
-		.maxattr	= OMERTA_A_PEER_ALLOWED_IPS,
+		.maxattr	= OMERTA_A_PEER_CHANNELS,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -325,6 +334,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 	},
 	{
 		.cmd		= OMERTA_CMD_PEER_GET,
+		.start		= omerta_nl_peer_get_start,
 		.dumpit		= omerta_nl_peer_get_dumpit,
 		.policy		= omerta_peer_get_dump_nl_policy,
 		.maxattr	= OMERTA_A_PEER_IFNAME,
@@ -343,7 +353,7 @@ static const struct genl_split_ops omerta_nl_ops[] = {
 		.doit		= omerta_nl_key_new_doit,
 		.post_doit	= omerta_nl_key_new_post_doit,
 		.policy		= omerta_key_new_nl_policy,
-		.maxattr	= OMERTA_A_KEY_HANDSHAKE,
+		.maxattr	= OMERTA_A_KEY_CHANNEL,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

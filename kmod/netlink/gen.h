@@ -17,10 +17,15 @@ extern const struct nla_policy omerta_agent_stats_nl_policy[OMERTA_A_AGENT_STATS
 extern const struct nla_policy omerta_allowed_ip_nl_policy[OMERTA_A_ALLOWED_IP_PEER_ID + 1];
 extern const struct nla_policy omerta_handshake_nl_policy[OMERTA_A_HANDSHAKE_FAILURE + 1];
 
+int omerta_nl_peer_pre_doit(const struct genl_split_ops *ops,
+			    struct sk_buff *skb, struct genl_info *info);
 int omerta_nl_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
 		       struct genl_info *info);
 int omerta_nl_key_new_pre_doit(const struct genl_split_ops *ops,
 			       struct sk_buff *skb, struct genl_info *info);
+void
+omerta_nl_peer_post_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
+			 struct genl_info *info);
 void
 omerta_nl_post_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
 		    struct genl_info *info);
@@ -28,6 +33,7 @@ void
 omerta_nl_key_new_post_doit(const struct genl_split_ops *ops,
 			    struct sk_buff *skb, struct genl_info *info);
 int omerta_nl_device_get_start(struct netlink_callback *cb);
+int omerta_nl_peer_get_start(struct netlink_callback *cb);
 
 int omerta_nl_device_new_doit(struct sk_buff *skb, struct genl_info *info);
 int omerta_nl_device_del_doit(struct sk_buff *skb, struct genl_info *info);

@@ -75,10 +75,25 @@ static int parse_key(const struct genl_info *info,
 }
 
 /* Called when a key has become active. */
-static void activated(struct omerta_peer *peer)
+static void activated(struct omerta_peer_channel *pc)
 {
-	omerta_timers_confirm(peer);
-	omerta_nl_flush(peer);
+	omerta_timers_confirm(pc);
+	omerta_nl_flush(pc->peer);
+}
+
+/* Return the channel of a peer that a key is installed for, or NULL. */
+static struct omerta_peer_channel *find_channel(const struct genl_info *info,
+						struct omerta_peer *peer)
+{
+	u32 channel = u32_or(info, OMERTA_A_KEY_CHANNEL, 0);
+
+	if (!channel)
+		return &peer->first;
+	if (channel < peer->n_channels)
+		return omerta_peer_channel_at(peer, channel);
+	NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[OMERTA_A_KEY_CHANNEL],
+			    "the peer has fewer channels; set their number first");
+	return NULL;
 }
 
 /* Secrets of a request are zeroized whether it succeeds or not. */
@@ -109,34 +124,38 @@ int omerta_nl_key_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct omerta_tunnel *tun = info->user_ptr[0];
 	struct omerta_key_config config = {};
+	struct omerta_peer_channel *pc;
 	struct omerta_peer *peer;
 	int err;
 
 	peer = omerta_nl_peer_find(info, tun, OMERTA_A_KEY_PEER_ID);
 	if (IS_ERR(peer))
 		return PTR_ERR(peer);
+	pc = find_channel(info, peer);
+	if (!pc)
+		return -ENOENT;
 	err = parse_key(info, &config);
 	if (!err)
-		err = omerta_keyring_install(&peer->ring, &config,
-					     info->extack);
+		err = omerta_keyring_install(&pc->ring, &config, info->extack);
 	if (err)
 		return err;
 	tun->generation++;
 	/* The timer applies its time limits. */
 	omerta_peer_due(peer, jiffies);
 	if (config.activation == OMERTA_ACTIVATION_NOW)
-		activated(peer);
+		activated(pc);
 	return 0;
 }
 
-/* Apply @fn to the key that a request names, then @then to its peer. */
+/* Apply @fn to the key that a request names, then @then to its channel. */
 static int key_do(const struct genl_info *info,
 		  int (*fn)(struct omerta_keyring *ring, u32 local_id,
 			    struct netlink_ext_ack *extack),
-		  void (*then)(struct omerta_peer *peer))
+		  void (*then)(struct omerta_peer_channel *pc))
 {
 	struct nlattr *id = info->attrs[OMERTA_A_KEY_LOCAL_ID];
 	struct omerta_tunnel *tun = info->user_ptr[0];
+	struct omerta_peer_channel *pc;
 	struct omerta_peer *peer;
 	int err;
 
@@ -147,12 +166,22 @@ static int key_do(const struct genl_info *info,
 	peer = omerta_nl_peer_find(info, tun, OMERTA_A_KEY_PEER_ID);
 	if (IS_ERR(peer))
 		return PTR_ERR(peer);
-	err = fn(&peer->ring, nla_get_u32(id), info->extack);
+	/* A dead key may have the id of one that is alive. */
+	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc))
+		if (omerta_keyring_has(&pc->ring, nla_get_u32(id), false))
+			break;
+	if (!pc)
+		for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc))
+			if (omerta_keyring_has(&pc->ring, nla_get_u32(id), true))
+				break;
+	if (!pc)
+		pc = &peer->first;
+	err = fn(&pc->ring, nla_get_u32(id), info->extack);
 	if (err)
 		return err;
 	tun->generation++;
 	if (then)
-		then(peer);
+		then(pc);
 	return 0;
 }
 
@@ -232,6 +261,8 @@ static int fill_key(struct sk_buff *msg, const struct omerta_keyring *ring,
 	if (key->limit >= 0 &&
 	    nla_put_u32(msg, OMERTA_A_KEY_LIMIT, key->limit))
 		return -EMSGSIZE;
+	if (ring->channel && nla_put_u32(msg, OMERTA_A_KEY_CHANNEL, ring->channel))
+		return -EMSGSIZE;
 	if (key->handshake && nla_put_flag(msg, OMERTA_A_KEY_HANDSHAKE))
 		return -EMSGSIZE;
 	if (key->confirmed && nla_put_flag(msg, OMERTA_A_KEY_CONFIRMED))
@@ -281,8 +312,10 @@ int omerta_nl_key_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct {
 		u64 peer; /* U32_MAX + 1 after the last id */
+		unsigned int channel;
 		unsigned int skip;
 	} *ctx = (void *)cb->ctx;
+	struct omerta_peer_channel *pc;
 	struct omerta_peer *peer;
 	struct omerta_nl_ref ref;
 	unsigned long id;
@@ -296,13 +329,25 @@ int omerta_nl_key_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 		return err;
 	cb->seq = ref.tun->generation;
 	xa_for_each_start(&ref.tun->peers.by_id, id, peer, ctx->peer) {
-		if (id != ctx->peer)
+		if (id != ctx->peer) {
+			ctx->channel = 0;
 			ctx->skip = 0;
+		}
 		ctx->peer = id;
-		err = dump_ring(skb, cb, &peer->ring, &ctx->skip);
+		for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
+			if (pc->index < ctx->channel)
+				continue;
+			if (pc->index != ctx->channel)
+				ctx->skip = 0;
+			ctx->channel = pc->index;
+			err = dump_ring(skb, cb, &pc->ring, &ctx->skip);
+			if (err)
+				break;
+		}
 		if (err)
 			break;
 		ctx->peer = id + 1ULL;
+		ctx->channel = 0;
 		ctx->skip = 0;
 	}
 	omerta_nl_tunnel_put(&ref);

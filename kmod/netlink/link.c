@@ -11,7 +11,7 @@
 #include "device/device.h"
 #include "netlink/request.h"
 
-#define MAX_ATTR	OMERTA_A_DEVICE_CHANNELS
+#define MAX_ATTR	OMERTA_A_DEVICE_CHANNEL_PORT
 
 static struct rtnl_link_ops link_ops;
 
@@ -91,7 +91,7 @@ static int link_changelink(struct net_device *dev, struct nlattr *tb[], struct n
 
 static size_t link_get_size(const struct net_device *dev)
 {
-	return nla_total_size(sizeof(u16)) +		/* OMERTA_A_DEVICE_LISTEN_PORT */
+	return nla_total_size(sizeof(u16)) * 2 +	/* ports */
 	       nla_total_size(sizeof(u32)) * 10 +	/* max-mtu and numbers */
 	       omerta_nl_cpus_size() +			/* OMERTA_A_DEVICE_CPUS */
 	       nla_total_size(OMERTA_ENGINE_LEN + 1);	/* OMERTA_A_DEVICE_ENGINE */

@@ -2,6 +2,7 @@
 /*
  * Requests about peers and their prefixes.
  */
+#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 
@@ -9,6 +10,7 @@
 #include "netlink/request.h"
 #include "device/timers.h"
 #include "datapath/tx.h"
+#include "datapath/udp.h"
 #include "peer/event.h"
 
 /**
@@ -206,8 +208,49 @@ static void apply_public_key(struct omerta_peer *peer, const struct nlattr *key)
 	nla_memcpy(peer->public_key, key, sizeof(peer->public_key));
 	if (!other)
 		return;
-	omerta_keyring_kill(&peer->ring, OMERTA_KEY_LIMIT_IDENTITY, OMERTA_KEYS_ALL);
+	omerta_peer_kill_keys(peer, OMERTA_KEY_LIMIT_IDENTITY, OMERTA_KEYS_ALL);
 	peer->handshake.binding = 0;
+}
+
+/* Setting the number of channels may open sockets. */
+int omerta_nl_peer_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
+			    struct genl_info *info)
+{
+	int err;
+
+	if (info->attrs[OMERTA_A_PEER_CHANNELS])
+		rtnl_lock();
+	err = omerta_nl_pre_doit(ops, skb, info);
+	if (err && info->attrs[OMERTA_A_PEER_CHANNELS])
+		rtnl_unlock();
+	return err;
+}
+
+void omerta_nl_peer_post_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
+			      struct genl_info *info)
+{
+	omerta_nl_post_doit(ops, skb, info);
+	if (info->attrs[OMERTA_A_PEER_CHANNELS])
+		rtnl_unlock();
+}
+
+/* Set the number of channels as requested. Nothing has changed if it fails. */
+static int set_channels(const struct genl_info *info, struct omerta_peer *peer)
+{
+	struct nlattr *attr = info->attrs[OMERTA_A_PEER_CHANNELS];
+	struct omerta_tunnel *tun = peer->tun;
+	unsigned int n, was = peer->n_channels;
+	int err;
+
+	if (!attr)
+		return 0;
+	n = nla_get_u32(attr) ?: 1;
+	err = omerta_peer_set_channels(peer, n);
+	if (!err && netif_running(tun->dev))
+		err = omerta_udp_open_own(tun, n, info->extack);
+	if (err)
+		omerta_peer_set_channels(peer, was);
+	return err;
 }
 
 /* Apply the changes of a request. Cannot fail. */
@@ -251,8 +294,13 @@ int omerta_nl_peer_new_doit(struct sk_buff *skb, struct genl_info *info)
 		goto out;
 	peer = omerta_peer_create(&tun->peers, nla_get_u32(id), info->extack);
 	err = PTR_ERR_OR_ZERO(peer);
+	if (err)
+		goto out;
+	err = set_channels(info, peer);
 	if (!err)
 		apply_change(info, peer, &change);
+	else
+		omerta_peer_remove(peer);
 out:
 	change_free(&change);
 	return err;
@@ -269,6 +317,8 @@ int omerta_nl_peer_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (IS_ERR(peer))
 		return PTR_ERR(peer);
 	err = parse_change(skb, info, tun, peer, &change);
+	if (!err)
+		err = set_channels(info, peer);
 	if (!err)
 		apply_change(info, peer, &change);
 	change_free(&change);
@@ -292,9 +342,9 @@ static int fill_endpoint(struct sk_buff *msg, struct omerta_peer *peer)
 {
 	struct omerta_endpoint ep;
 
-	spin_lock_bh(&peer->endpoint_lock);
-	ep = peer->endpoint;
-	spin_unlock_bh(&peer->endpoint_lock);
+	spin_lock_bh(&peer->first.way.lock);
+	ep = peer->first.way.endpoint;
+	spin_unlock_bh(&peer->first.way.lock);
 	return omerta_put_endpoint(msg, OMERTA_A_PEER_ENDPOINT_ADDR, &ep);
 }
 
@@ -333,6 +383,62 @@ static int put_path_mtu(struct sk_buff *msg, struct omerta_peer *peer)
 	return nla_put_u32(msg, OMERTA_A_PEER_PATH_MTU, omerta_peer_mtu(peer, NULL));
 }
 
+static int fill_channel(struct sk_buff *msg, struct omerta_peer_channel *pc)
+{
+	const struct omerta_tunnel *tun = pc->peer->tun;
+	u32 state = OMERTA_CHANNEL_STATE_CLOSED;
+	u64 now = ktime_get_boottime_ns(), heard_at;
+	struct omerta_endpoint to;
+	struct nlattr *nest;
+	bool own_port;
+	__be16 port;
+
+	spin_lock_bh(&pc->way.lock);
+	to = pc->way.endpoint;
+	own_port = pc->way.own_port;
+	heard_at = pc->heard_at;
+	if (rcu_access_pointer(pc->ring.active) && pc->index < tun->n_channels)
+		state = pc->carries ? OMERTA_CHANNEL_STATE_OPEN :
+			heard_at ? OMERTA_CHANNEL_STATE_SILENT : OMERTA_CHANNEL_STATE_OPENING;
+	spin_unlock_bh(&pc->way.lock);
+	nest = nla_nest_start(msg, OMERTA_A_PEER_FURTHER_CHANNELS);
+	if (!nest ||
+	    nla_put_u32(msg, OMERTA_A_PEER_CHANNEL_CHANNEL, pc->index) ||
+	    nla_put_u32(msg, OMERTA_A_PEER_CHANNEL_STATE, state))
+		return -EMSGSIZE;
+	if (to.family && state != OMERTA_CHANNEL_STATE_CLOSED) {
+		port = own_port ? tun->channel[pc->index]->own_port : htons(tun->port);
+		if (omerta_put_endpoint(msg, OMERTA_A_PEER_CHANNEL_ENDPOINT_ADDR, &to) ||
+		    nla_put_u16(msg, OMERTA_A_PEER_CHANNEL_LOCAL_PORT, ntohs(port)))
+			return -EMSGSIZE;
+	}
+	if (heard_at &&
+	    nla_put_uint(msg, OMERTA_A_PEER_CHANNEL_RX_AGE,
+			 now > heard_at ? div_u64(now - heard_at, NSEC_PER_MSEC) : 0))
+		return -EMSGSIZE;
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
+static int fill_channels(struct sk_buff *msg, struct omerta_peer *peer)
+{
+	struct omerta_peer_channel *pc;
+
+	if (peer->n_channels == 1)
+		return 0;
+	if (nla_put_u32(msg, OMERTA_A_PEER_CHANNELS, peer->n_channels))
+		return -EMSGSIZE;
+	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc))
+		if (pc->index && pc->index < peer->n_channels && fill_channel(msg, pc))
+			return -EMSGSIZE;
+	return 0;
+}
+
+/* Most bytes of a peer in a message */
+#define PEER_SIZE	(NLMSG_GOODSIZE + OMERTA_CHANNELS_MAX * \
+			 (nla_total_size(0) + nla_total_size(sizeof(struct in6_addr)) + \
+			  7 * nla_total_size(sizeof(u64))))
+
 static int fill_peer(struct sk_buff *msg, struct omerta_peer *peer)
 {
 	if (nla_put_u32(msg, OMERTA_A_PEER_IFINDEX, peer->tun->dev->ifindex) ||
@@ -348,7 +454,7 @@ static int fill_peer(struct sk_buff *msg, struct omerta_peer *peer)
 		return -EMSGSIZE;
 	if (fill_endpoint(msg, peer) || fill_stats(msg, peer) ||
 	    put_rx_age(msg, peer) || put_path_mtu(msg, peer) ||
-	    omerta_nl_put_handshake(msg, peer))
+	    omerta_nl_put_handshake(msg, peer) || fill_channels(msg, peer))
 		return -EMSGSIZE;
 	if (READ_ONCE(peer->silent_since))
 		return nla_put_flag(msg, OMERTA_A_PEER_SILENT);
@@ -364,7 +470,7 @@ int omerta_nl_peer_get_doit(struct sk_buff *skb, struct genl_info *info)
 	peer = omerta_nl_peer_find(info, info->user_ptr[0], OMERTA_A_PEER_ID);
 	if (IS_ERR(peer))
 		return PTR_ERR(peer);
-	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	msg = genlmsg_new(PEER_SIZE, GFP_KERNEL);
 	if (!msg)
 		return -ENOMEM;
 	hdr = genlmsg_iput(msg, info);
@@ -389,6 +495,12 @@ static int dump_peer(struct sk_buff *skb, struct netlink_callback *cb,
 		return -EMSGSIZE;
 	}
 	genlmsg_end(skb, hdr);
+	return 0;
+}
+
+int omerta_nl_peer_get_start(struct netlink_callback *cb)
+{
+	cb->min_dump_alloc = PEER_SIZE;
 	return 0;
 }
 

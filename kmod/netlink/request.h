@@ -10,6 +10,7 @@
 
 /* Settings of the network outside of the tunnel, which are for its own administrators */
 #define OMERTA_OUTER_SETTINGS	(BIT(OMERTA_A_DEVICE_LISTEN_PORT) |		\
+				 BIT(OMERTA_A_DEVICE_CHANNEL_PORT) |		\
 				 BIT(OMERTA_A_DEVICE_FWMARK) |			\
 				 BIT(OMERTA_A_DEVICE_CONTROL_RATE) |		\
 				 BIT(OMERTA_A_DEVICE_CONTROL_SOURCE_RATE) |	\

@@ -110,6 +110,10 @@ static int parse_config(struct nlattr **attrs, struct omerta_device_config *conf
 		config->has |= BIT(OMERTA_A_DEVICE_CHANNELS);
 		config->channels = nla_get_u32(attrs[OMERTA_A_DEVICE_CHANNELS]);
 	}
+	if (attrs[OMERTA_A_DEVICE_CHANNEL_PORT]) {
+		config->has |= BIT(OMERTA_A_DEVICE_CHANNEL_PORT);
+		config->channel_port = nla_get_u16(attrs[OMERTA_A_DEVICE_CHANNEL_PORT]);
+	}
 	parse_control(attrs, config);
 	if (attrs[OMERTA_A_DEVICE_CHUNK_SIZE]) {
 		err = parse_class(attrs[OMERTA_A_DEVICE_CHUNK_SIZE], &config->class,
@@ -211,7 +215,8 @@ int omerta_nl_put_settings(struct sk_buff *msg, const struct omerta_tunnel *tun)
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_RATE, tun->control.rate) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_SOURCE_RATE, tun->control.source_rate) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_CONTROL_SHARE, tun->control.share) ||
-	    nla_put_u32(msg, OMERTA_A_DEVICE_CHANNELS, tun->n_channels))
+	    nla_put_u32(msg, OMERTA_A_DEVICE_CHANNELS, tun->n_channels) ||
+	    nla_put_u16(msg, OMERTA_A_DEVICE_CHANNEL_PORT, tun->channel_port))
 		return -EMSGSIZE;
 	return 0;
 }

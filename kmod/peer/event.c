@@ -140,6 +140,8 @@ void omerta_event_key(struct net_device *dev, const struct omerta_key_event *ev)
 		if (!err && ev->local_id)
 			err = nla_put_u32(msg, OMERTA_A_KEY_LOCAL_ID, ev->local_id) ?:
 			      nla_put_u32(msg, OMERTA_A_KEY_REMOTE_ID, ev->remote_id);
+		if (!err && ev->channel)
+			err = nla_put_u32(msg, OMERTA_A_KEY_CHANNEL, ev->channel);
 		if (!err && ev->local_id && ev->limit >= 0)
 			err = nla_put_u32(msg, OMERTA_A_KEY_LIMIT, ev->limit);
 		send_event(dev, msg, hdr, err);

@@ -13,6 +13,7 @@ struct sk_buff;
  * struct omerta_key_event - a notification about keys
  * @cmd: OMERTA_CMD_KEY_*_NTF
  * @peer_id: the peer
+ * @channel: the peer's channel
  * @local_id: the key, 0 if the event is about no key
  * @remote_id: the other end's id of the key
  * @limit: enum omerta_key_limit, negative if no limit is the cause
@@ -20,6 +21,7 @@ struct sk_buff;
 struct omerta_key_event {
 	u8 cmd;
 	u32 peer_id;
+	u32 channel;
 	u32 local_id;
 	u32 remote_id;
 	int limit;

@@ -38,10 +38,11 @@ atomic_t omerta_keys_epoch __read_mostly;
  * @table: the device's table of keys
  * @dev: the device
  * @peer_id: the peer's id
+ * @channel: the peer's channel
  * @due: asks for omerta_keyring_expire(); called without locks of the ring
  */
 void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
-			 struct net_device *dev, u32 peer_id,
+			 struct net_device *dev, u32 peer_id, u32 channel,
 			 void (*due)(struct omerta_keyring *ring))
 {
 	spin_lock_init(&ring->lock);
@@ -50,6 +51,7 @@ void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
 	ring->table = table;
 	ring->dev = dev;
 	ring->peer_id = peer_id;
+	ring->channel = channel;
 	ring->due = due;
 }
 
@@ -330,6 +332,52 @@ int omerta_keyring_delete(struct omerta_keyring *ring, u32 local_id,
 		unlink_key(key);
 	spin_unlock_bh(&ring->lock);
 	return key ? 0 : -ENOENT;
+}
+
+/**
+ * omerta_keyring_has() - check whether a key is on a ring
+ * @ring: the peer's ring
+ * @local_id: the key
+ * @dead: it may be dead
+ *
+ * Context: any but hard interrupt.
+ * Return: true if it is.
+ */
+bool omerta_keyring_has(struct omerta_keyring *ring, u32 local_id, bool dead)
+{
+	const struct omerta_key *key;
+	bool has;
+
+	spin_lock_bh(&ring->lock);
+	key = find_key(ring, local_id, NULL);
+	has = key && (dead || key->state != OMERTA_KEY_STATE_DEAD);
+	spin_unlock_bh(&ring->lock);
+	return has;
+}
+
+/**
+ * omerta_keyring_follow() - make a key active because one of the same handshake is confirmed
+ * @ring: the ring of a further channel
+ * @local_id: the key that the handshake made for this channel, if it did
+ *
+ * Context: any but hard interrupt.
+ * Return: true if the key became active.
+ */
+bool omerta_keyring_follow(struct omerta_keyring *ring, u32 local_id)
+{
+	struct omerta_key *key, *active;
+	bool follows;
+
+	spin_lock_bh(&ring->lock);
+	active = rcu_dereference_protected(ring->active, lockdep_is_held(&ring->lock));
+	key = find_key(ring, local_id, NULL);
+	follows = key && key->handshake && key->state == OMERTA_KEY_STATE_INSTALLED &&
+		  key->activation == OMERTA_ACTIVATION_ON_FIRST_RECORD &&
+		  (!active || active->seq < key->seq);
+	if (follows)
+		omerta_key_activate(key);
+	spin_unlock_bh(&ring->lock);
+	return follows;
 }
 
 static bool is_selected(const struct omerta_key *key, enum omerta_keys_which which)

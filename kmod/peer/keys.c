@@ -39,6 +39,7 @@ void omerta_key_tell(const struct omerta_key *key, u8 cmd, int limit)
 	const struct omerta_key_event ev = {
 		.cmd = cmd,
 		.peer_id = key->ring->peer_id,
+		.channel = key->ring->channel,
 		.local_id = key->local_id,
 		.remote_id = key->remote_id,
 		.limit = limit,

@@ -171,6 +171,7 @@ struct omerta_key {
  * @table: the device's table of keys by local id
  * @dev: the device, for events
  * @peer_id: the peer's id, for events
+ * @channel: the peer's channel, for events
  * @needed: listeners are to be told that traffic waits for an active key
  * @due: asks for omerta_keyring_expire(), from any context but hard interrupt
  */
@@ -184,6 +185,7 @@ struct omerta_keyring {
 	struct rhashtable *table;
 	struct net_device *dev;
 	u32 peer_id;
+	u32 channel;
 	bool needed;
 	void (*due)(struct omerta_keyring *ring);
 };
@@ -228,7 +230,7 @@ extern unsigned long omerta_keys_frozen;
 extern atomic_t omerta_keys_epoch;
 
 void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
-			 struct net_device *dev, u32 peer_id,
+			 struct net_device *dev, u32 peer_id, u32 channel,
 			 void (*due)(struct omerta_keyring *ring));
 int omerta_keyring_install(struct omerta_keyring *ring,
 			   const struct omerta_key_config *config,
@@ -239,6 +241,8 @@ int omerta_keyring_retire(struct omerta_keyring *ring, u32 local_id,
 			  struct netlink_ext_ack *extack);
 int omerta_keyring_delete(struct omerta_keyring *ring, u32 local_id,
 			  struct netlink_ext_ack *extack);
+bool omerta_keyring_has(struct omerta_keyring *ring, u32 local_id, bool dead);
+bool omerta_keyring_follow(struct omerta_keyring *ring, u32 local_id);
 void omerta_keyring_kill(struct omerta_keyring *ring, enum omerta_key_limit limit,
 			 enum omerta_keys_which which);
 void omerta_keyring_clear(struct omerta_keyring *ring);

@@ -18,6 +18,8 @@
 
 /* Records from the old endpoint may be in flight for this long. */
 #define HOLD_TIME	NSEC_PER_SEC
+/* After this time without a record another way is taken. */
+#define SILENCE		(OMERTA_CHANNEL_SILENCE * NSEC_PER_SEC)
 /* A grace period takes about this long. */
 #define REAP_DELAY	DIV_ROUND_UP(HZ, 50)
 /* Most peers that wait for a grace period. */
@@ -152,7 +154,108 @@ void omerta_peers_destroy(struct omerta_peers *peers)
 
 static void ring_due(struct omerta_keyring *ring)
 {
-	omerta_peer_due(container_of(ring, struct omerta_peer, ring), jiffies);
+	omerta_peer_due(container_of(ring, struct omerta_peer_channel, ring)->peer, jiffies);
+}
+
+static int channel_init(struct omerta_peer_channel *pc, struct omerta_peer *peer,
+			unsigned int index)
+{
+	struct omerta_peers *peers = peer->peers;
+
+	pc->peer = peer;
+	pc->index = index;
+	omerta_keyring_init(&pc->ring, &peers->keys, peers->dev, peer->id, index, ring_due);
+	pc->tx_last = jiffies;
+	spin_lock_init(&pc->way.lock);
+	return dst_cache_init(&pc->way.cache, GFP_KERNEL_ACCOUNT);
+}
+
+static struct omerta_peer_channel *channel_alloc(struct omerta_peer *peer, unsigned int index)
+{
+	struct omerta_peer_channel *pc = kzalloc_obj(*pc, GFP_KERNEL_ACCOUNT);
+
+	if (pc && channel_init(pc, peer, index)) {
+		kfree(pc);
+		return NULL;
+	}
+	return pc;
+}
+
+/**
+ * omerta_peer_set_channels() - have a peer want a number of channels
+ * @peer: the peer
+ * @n: the number, at least 1
+ *
+ * Channels above it stay, as records may still arrive in them.
+ *
+ * Context: process context, the device's lock held.
+ * Return: 0; or -ENOMEM, then nothing has changed. Fewer than ever before can always be set.
+ */
+int omerta_peer_set_channels(struct omerta_peer *peer, unsigned int n)
+{
+	struct omerta_further *was, *further;
+	unsigned int i;
+
+	lockdep_assert_held(peer->peers->lock);
+
+	was = rcu_dereference_protected(peer->further, lockdep_is_held(peer->peers->lock));
+	i = was ? was->n : 0;
+	if (n - 1 > i) {
+		further = kzalloc(struct_size(further, pc, n - 1), GFP_KERNEL_ACCOUNT);
+		if (!further)
+			return -ENOMEM;
+		if (i)
+			memcpy(further->pc, was->pc, i * sizeof(*further->pc));
+		for (further->n = i; further->n < n - 1; further->n++) {
+			further->pc[further->n] = channel_alloc(peer, further->n + 1);
+			if (!further->pc[further->n])
+				goto err;
+		}
+		rcu_assign_pointer(peer->further, further);
+		if (was)
+			kfree_rcu(was, rcu);
+	}
+	WRITE_ONCE(peer->n_channels, n);
+	omerta_peer_due(peer, jiffies);
+	return 0;
+
+err:
+	while (further->n-- > i) {
+		dst_cache_destroy(&further->pc[further->n]->way.cache);
+		kfree(further->pc[further->n]);
+	}
+	kfree(further);
+	return -ENOMEM;
+}
+
+/**
+ * omerta_peer_channel_at() - find a channel of a peer
+ * @peer: the peer
+ * @index: its number
+ *
+ * Context: inside an RCU read-side section, or the device's lock held.
+ * Return: the channel, which stays as long as the peer, or NULL.
+ */
+struct omerta_peer_channel *omerta_peer_channel_at(struct omerta_peer *peer, unsigned int index)
+{
+	const struct omerta_further *further;
+
+	if (!index)
+		return &peer->first;
+	further = rcu_dereference_check(peer->further, lockdep_is_held(peer->peers->lock));
+	return further && index <= further->n ? further->pc[index - 1] : NULL;
+}
+
+/**
+ * omerta_peer_next_channel() - go through the channels of a peer, from its first one on
+ * @pc: a channel
+ *
+ * Context: as omerta_peer_channel_at().
+ * Return: the next one, or NULL.
+ */
+struct omerta_peer_channel *omerta_peer_next_channel(struct omerta_peer_channel *pc)
+{
+	return omerta_peer_channel_at(pc->peer, pc->index + 1);
 }
 
 static void init_fifo(struct omerta_tx_fifo *fifo, struct omerta_peer *peer)
@@ -230,25 +333,23 @@ struct omerta_peer *omerta_peer_create(struct omerta_peers *peers, u32 id,
 	peer->stats = omerta_peer_stats_alloc();
 	if (!peer->stats)
 		goto err_peer;
-	err = dst_cache_init(&peer->cache, GFP_KERNEL_ACCOUNT);
+	peer->peers = peers;
+	peer->tun = peers->tun;
+	peer->id = id;
+	peer->n_channels = 1;
+	err = channel_init(&peer->first, peer, 0);
 	if (err)
 		goto err_stats;
 
 	err = add_fifos(peer, peers->n_channels);
 	if (err)
 		goto err_cache;
-	peer->peers = peers;
-	peer->tun = peers->tun;
-	peer->id = id;
 	refcount_set(&peer->refs, 1);
 	INIT_LIST_HEAD(&peer->allowed.prefixes);
-	omerta_keyring_init(&peer->ring, &peers->keys, peers->dev, id, ring_due);
-	spin_lock_init(&peer->endpoint_lock);
 	spin_lock_init(&peer->tx_lock);
 	__skb_queue_head_init(&peer->waiting);
 	init_fifo(&peer->tx_fifo, peer);
 	timer_setup(&peer->timer, peers->ops->timer, 0);
-	peer->tx_last = jiffies;
 	peer->tell_moved_at = jiffies;
 	peer->path_mtu = OMERTA_PATH_UNKNOWN;
 
@@ -266,7 +367,7 @@ struct omerta_peer *omerta_peer_create(struct omerta_peers *peers, u32 id,
 err_fifos:
 	kfree(peer->tx_more);
 err_cache:
-	dst_cache_destroy(&peer->cache);
+	dst_cache_destroy(&peer->first.way.cache);
 err_stats:
 	free_percpu(peer->stats);
 err_peer:
@@ -277,14 +378,21 @@ err_peer:
 static void peer_free(struct rcu_head *rcu)
 {
 	struct omerta_peer *peer = container_of(rcu, struct omerta_peer, rcu);
+	struct omerta_further *further =
+		rcu_dereference_protected(peer->further, !refcount_read(&peer->refs));
 	struct omerta_tx_fifos *more;
 
 	pr_debug("peer %u destroyed\n", peer->id);
+	while (further && further->n--) {
+		dst_cache_destroy(&further->pc[further->n]->way.cache);
+		kfree(further->pc[further->n]);
+	}
+	kfree(further);
 	while ((more = peer->tx_more)) {
 		peer->tx_more = more->older;
 		kfree(more);
 	}
-	dst_cache_destroy(&peer->cache);
+	dst_cache_destroy(&peer->first.way.cache);
 	free_percpu(peer->stats);
 	kmem_cache_free(peer_cache, peer);
 }
@@ -355,18 +463,22 @@ u32 omerta_peer_mtu(const struct omerta_peer *peer, const struct sk_buff *skb)
  */
 void omerta_peer_forget_path(struct omerta_peer *peer)
 {
+	struct omerta_peer_channel *pc;
+
 	spin_lock_bh(&peer->tx_lock);
 	peer->path_payload = 0;
 	WRITE_ONCE(peer->path_mtu, OMERTA_PATH_UNKNOWN);
 	spin_unlock_bh(&peer->tx_lock);
-	spin_lock_bh(&peer->endpoint_lock);
-	peer->told_mtu = 0;
-	spin_unlock_bh(&peer->endpoint_lock);
+	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
+		spin_lock_bh(&pc->way.lock);
+		pc->way.told_mtu = 0;
+		spin_unlock_bh(&pc->way.lock);
+	}
 }
 
 /**
  * omerta_peer_told_mtu() - note the MTU of an authentic ICMP error
- * @peer: the peer
+ * @pc: the channel of the peer whose record it quotes
  * @to: the endpoint that the error is about
  * @mtu: longest outer packet
  * @until: jiffies at which the MTU expires
@@ -375,17 +487,18 @@ void omerta_peer_forget_path(struct omerta_peer *peer)
  *
  * Context: any but hard interrupt.
  */
-void omerta_peer_told_mtu(struct omerta_peer *peer, const struct omerta_endpoint *to,
+void omerta_peer_told_mtu(struct omerta_peer_channel *pc, const struct omerta_endpoint *to,
 			  u32 mtu, unsigned long until)
 {
-	spin_lock_bh(&peer->endpoint_lock);
-	if (omerta_endpoint_remote_equal(&peer->endpoint, to) &&
-	    (!peer->told_mtu || mtu <= peer->told_mtu ||
-	     time_after_eq(jiffies, peer->told_until))) {
-		peer->told_mtu = mtu;
-		peer->told_until = until;
+	struct omerta_way *way = &pc->way;
+
+	spin_lock_bh(&way->lock);
+	if (omerta_endpoint_remote_equal(&way->endpoint, to) &&
+	    (!way->told_mtu || mtu <= way->told_mtu || time_after_eq(jiffies, way->told_until))) {
+		way->told_mtu = mtu;
+		way->told_until = until;
 	}
-	spin_unlock_bh(&peer->endpoint_lock);
+	spin_unlock_bh(&way->lock);
 }
 
 /**
@@ -398,16 +511,16 @@ void omerta_peer_told_mtu(struct omerta_peer *peer, const struct omerta_endpoint
  */
 void omerta_peer_forget_source(struct omerta_peer *peer)
 {
-	struct omerta_endpoint *ep = &peer->endpoint;
+	struct omerta_endpoint *ep = &peer->first.way.endpoint;
 
-	spin_lock_bh(&peer->endpoint_lock);
+	spin_lock_bh(&peer->first.way.lock);
 	if (ep->family == AF_INET)
 		ep->src4 = 0;
 	else
 		ep->src6 = in6addr_any;
 	ep->src_if = 0;
-	dst_cache_reset(&peer->cache);
-	spin_unlock_bh(&peer->endpoint_lock);
+	dst_cache_reset(&peer->first.way.cache);
+	spin_unlock_bh(&peer->first.way.lock);
 }
 
 /* Enter a peer into the device's table by its current endpoint. A dead peer leaves it. */
@@ -415,14 +528,14 @@ static void update_place(struct omerta_peer *peer)
 {
 	struct rhltable *table = &peer->peers->by_endpoint;
 
-	lockdep_assert_held(&peer->endpoint_lock);
+	lockdep_assert_held(&peer->first.way.lock);
 
 	if (peer->place.family)
 		rhltable_remove(table, &peer->place_node, place_params);
 	peer->place.family = AF_UNSPEC;
-	if (READ_ONCE(peer->dead) || !peer->endpoint.family)
+	if (READ_ONCE(peer->dead) || !peer->first.way.endpoint.family)
 		return;
-	peer->place = peer->endpoint;
+	peer->place = peer->first.way.endpoint;
 	/* Without memory it counts as a stranger there until it moves again. */
 	if (rhltable_insert(table, &peer->place_node, place_params))
 		peer->place.family = AF_UNSPEC;
@@ -432,6 +545,7 @@ static void update_place(struct omerta_peer *peer)
 static void peer_unlink(struct omerta_peer *peer)
 {
 	struct omerta_peers *peers = peer->peers;
+	struct omerta_peer_channel *pc;
 
 	lockdep_assert_held(peers->lock);
 
@@ -439,10 +553,11 @@ static void peer_unlink(struct omerta_peer *peer)
 	peers->n--;
 	omerta_allowedips_remove_all(&peers->allowedips, &peer->allowed);
 	WRITE_ONCE(peer->dead, true);
-	spin_lock_bh(&peer->endpoint_lock);
+	spin_lock_bh(&peer->first.way.lock);
 	update_place(peer);
-	spin_unlock_bh(&peer->endpoint_lock);
-	omerta_keyring_clear(&peer->ring);
+	spin_unlock_bh(&peer->first.way.lock);
+	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc))
+		omerta_keyring_clear(&pc->ring);
 	list_add_tail(&peer->removed, &peers->removed);
 	peers->n_removed++;
 }
@@ -453,11 +568,15 @@ static void peer_unlink(struct omerta_peer *peer)
  */
 static void peer_finish(struct omerta_peer *peer)
 {
+	struct omerta_peer_channel *pc;
+
 	timer_shutdown_sync(&peer->timer);
 	/* A worker may keep the peer for longer than a namespace lives. */
-	spin_lock_bh(&peer->endpoint_lock);
-	dst_cache_reset_now(&peer->cache);
-	spin_unlock_bh(&peer->endpoint_lock);
+	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
+		spin_lock_bh(&pc->way.lock);
+		dst_cache_reset_now(&pc->way.cache);
+		spin_unlock_bh(&pc->way.lock);
+	}
 	peer->peers->ops->drain(peer);
 	omerta_peer_put(peer);
 }
@@ -595,31 +714,134 @@ void omerta_peer_set_endpoint(struct omerta_peer *peer,
 	u64 now;
 
 	/* It rarely changes: compare before taking the lock. */
-	if (data_race(!memcmp(&peer->endpoint, endpoint, sizeof(*endpoint))))
+	if (data_race(!memcmp(&peer->first.way.endpoint, endpoint, sizeof(*endpoint))))
 		return;
 	now = ktime_get_coarse_boottime_ns();
-	spin_lock_bh(&peer->endpoint_lock);
-	moved = !omerta_endpoint_remote_equal(&peer->endpoint, endpoint);
+	spin_lock_bh(&peer->first.way.lock);
+	moved = !omerta_endpoint_remote_equal(&peer->first.way.endpoint, endpoint);
 	if (moved && by_record && now < peer->left_until &&
 	    omerta_endpoint_remote_equal(&peer->left, endpoint))
 		goto out;
 	if (moved) {
-		peer->left = peer->endpoint;
+		peer->left = peer->first.way.endpoint;
 		peer->left_until = by_record ? 0 : now + HOLD_TIME;
 		tell = by_record;
 		WRITE_ONCE(peer->moved, tell);
 	}
-	peer->endpoint = *endpoint;
-	dst_cache_reset(&peer->cache);
-	peer->told_mtu = 0;
+	peer->first.way.endpoint = *endpoint;
+	dst_cache_reset(&peer->first.way.cache);
+	peer->first.way.told_mtu = 0;
 	if (moved) {
 		trace_omerta_endpoint(peer->peers->dev, peer->id, endpoint, by_record);
 		update_place(peer);
 	}
 out:
-	spin_unlock_bh(&peer->endpoint_lock);
+	spin_unlock_bh(&peer->first.way.lock);
 	if (tell)
 		omerta_peer_due(peer, jiffies);
+}
+
+/**
+ * omerta_peer_channel_heard() - note an authentic record in a further channel
+ * @pc: the channel
+ * @key: its key
+ * @from: source of the record
+ * @own_port: it came to the channel's own port
+ *
+ * The channel's datagrams go back by the way that it came, unless another way had a record in the
+ * last seconds. If both ends opened the channel at the same time, one of them waits longer for
+ * that, so that they do not change ways for ever.
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_channel_heard(struct omerta_peer_channel *pc, const struct omerta_key *key,
+			       const struct omerta_endpoint *from, bool own_port)
+{
+	u64 wait = SILENCE + (key->local_id < key->remote_id ? NSEC_PER_SEC : 0);
+	u64 now = ktime_get_coarse_boottime_ns();
+	struct omerta_way *way = &pc->way;
+
+	/* Once a tick is enough. */
+	if (data_race(pc->heard_at == now && pc->carries && !pc->waiting_since &&
+		      !memcmp(&way->endpoint, from, sizeof(*from))))
+		return;
+	spin_lock_bh(&way->lock);
+	if ((way->own_port == own_port && omerta_endpoint_remote_equal(&way->endpoint, from)) ||
+	    now >= pc->way_heard_at + wait) {
+		if (way->own_port != own_port || memcmp(&way->endpoint, from, sizeof(*from))) {
+			way->endpoint = *from;
+			way->own_port = own_port;
+			way->told_mtu = 0;
+			dst_cache_reset(&way->cache);
+		}
+		pc->way_heard_at = now;
+	}
+	pc->heard_at = now;
+	WRITE_ONCE(pc->waiting_since, 0);
+	WRITE_ONCE(pc->carries, true);
+	spin_unlock_bh(&way->lock);
+}
+
+/**
+ * omerta_peer_channel_open() - send by a new way in a further channel
+ * @pc: the channel
+ *
+ * It leads from the channel's own port to the peer's endpoint.
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_channel_open(struct omerta_peer_channel *pc)
+{
+	struct omerta_way *way = &pc->way, *first = &pc->peer->first.way;
+	struct omerta_endpoint to;
+
+	spin_lock_bh(&first->lock);
+	to = first->endpoint;
+	spin_unlock_bh(&first->lock);
+	spin_lock_bh(&way->lock);
+	way->endpoint = to;
+	way->own_port = true;
+	way->told_mtu = 0;
+	dst_cache_reset(&way->cache);
+	pc->way_heard_at = 0;
+	spin_unlock_bh(&way->lock);
+}
+
+/**
+ * omerta_peer_channel_forget() - have a further channel carry nothing until it is heard again
+ * @pc: the channel
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_channel_forget(struct omerta_peer_channel *pc)
+{
+	spin_lock_bh(&pc->way.lock);
+	WRITE_ONCE(pc->carries, false);
+	WRITE_ONCE(pc->waiting_since, 0);
+	pc->heard_at = 0;
+	pc->way_heard_at = 0;
+	spin_unlock_bh(&pc->way.lock);
+}
+
+/**
+ * omerta_peer_kill_keys() - kill keys of a peer
+ * @peer: the peer
+ * @limit: why
+ * @which: the keys
+ *
+ * Context: the device's lock held.
+ */
+void omerta_peer_kill_keys(struct omerta_peer *peer, enum omerta_key_limit limit,
+			   enum omerta_keys_which which)
+{
+	struct omerta_peer_channel *pc;
+
+	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
+		omerta_keyring_kill(&pc->ring, limit, which);
+		/* The ways lead to another host. */
+		if (pc->index && limit == OMERTA_KEY_LIMIT_IDENTITY)
+			omerta_peer_channel_forget(pc);
+	}
 }
 
 /**
@@ -630,8 +852,8 @@ out:
  */
 void omerta_peer_stop_waiting(struct omerta_peer *peer)
 {
-	unsigned long since = READ_ONCE(peer->waiting_since);
+	unsigned long since = READ_ONCE(peer->first.waiting_since);
 
 	if (since != READ_ONCE(peer->silent_since))
-		cmpxchg(&peer->waiting_since, since, 0);
+		cmpxchg(&peer->first.waiting_since, since, 0);
 }

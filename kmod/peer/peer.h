@@ -29,6 +29,8 @@ struct omerta_tunnel;
 
 /* A peer that has not answered for this long is silent. */
 #define OMERTA_SILENCE		(15 * HZ)
+/* A further channel is silent after this many seconds. */
+#define OMERTA_CHANNEL_SILENCE	3
 
 /**
  * struct omerta_peer_ops - what the layers above do for a peer
@@ -72,7 +74,7 @@ struct omerta_handshake {
  * @reap_work: finishes their removal
  * @keys: by local id; changed under the keyrings' locks
  * @allowedips: by inner address; changed under @lock
- * @by_endpoint: by remote address and port; changed under the peers' endpoint_lock,
+ * @by_endpoint: by remote address and port; changed under the locks of the peers' ways,
  *		 lookups under RCU
  */
 struct omerta_peers {
@@ -121,6 +123,77 @@ struct omerta_tx_fifos {
 };
 
 /**
+ * struct omerta_way - where datagrams go
+ * @lock: protects the members below; BH off
+ * @own_port: they leave by the own port of the peer's channel, not by the listening port
+ * @told_mtu: MTU of the path to @endpoint by authentic ICMP errors, 0 for none
+ * @told_until: jiffies at which @told_mtu expires
+ * @endpoint: the other end
+ * @cache: route to @endpoint
+ */
+struct omerta_way {
+	spinlock_t lock; /* protects the members below */
+	bool own_port;
+	u32 told_mtu;
+	unsigned long told_until;
+	struct omerta_endpoint endpoint;
+	struct dst_cache cache;
+};
+
+/**
+ * struct omerta_peer_channel - one of the keys and 4-tuples that a peer's records use at a time
+ * @peer: the peer; constant
+ * @index: 0 for the one that every peer has; constant
+ * @ring: its keys
+ *
+ * @tx_last: jiffies of the latest record sent
+ * @answer_at: jiffies | 1 at which a keepalive answers a record, unless another record is sent
+ *	       before; 0 for none
+ * @waiting_since: jiffies | 1 of the first data sent since a record was heard, else 0
+ *
+ * @way: the way of its datagrams
+ *
+ * In a further channel only:
+ * @carries: it was heard, and is not silent; lock: the @way's, read without
+ * @heard_at: boot time in ns of the latest authentic record, 0 for never; lock: the @way's
+ * @way_heard_at: the same of those that came by @way; lock: the @way's
+ * @open_now: a key has become active, so it is to be opened
+ * @probe_at: 64-bit jiffies at which it is to be opened or kept open; timer only
+ * @answered_at: 64-bit jiffies of the latest answer; timer only
+ */
+struct omerta_peer_channel {
+	struct omerta_peer *peer;
+	unsigned int index;
+	struct omerta_keyring ring;
+
+	/* Transmit side */
+	unsigned long tx_last ____cacheline_aligned_in_smp;
+	unsigned long answer_at;
+	unsigned long waiting_since;
+
+	/* Both sides; changed when the endpoint or the route changes */
+	struct omerta_way way ____cacheline_aligned_in_smp;
+	bool carries;
+	bool open_now;
+	u64 heard_at;
+	u64 way_heard_at;
+	u64 probe_at;
+	u64 answered_at;
+};
+
+/**
+ * struct omerta_further - further channels of a peer
+ * @rcu: for the deferred free
+ * @n: their number
+ * @pc: channel 1 and those that follow; they stay as long as the peer
+ */
+struct omerta_further {
+	struct rcu_head rcu;
+	unsigned int n;
+	struct omerta_peer_channel *pc[];
+};
+
+/**
  * struct omerta_peer - the other end of a tunnel
  * @peers: the device's peers; constant
  * @tun: the device's private part, for the layers above; constant
@@ -128,7 +201,9 @@ struct omerta_tx_fifos {
  * @id: constant
  * @keepalive: seconds between persistent keepalives, 0 for none
  * @dead: the peer has been removed from the device
- * @ring: its keys
+ * @first: its first channel
+ * @n_channels: number of channels that are wanted; lock: the device's, read without
+ * @further: further channels, NULL before there were any; changed under the device's lock
  * @name: lock: the device's
  * @public_key: opaque; lock: the device's
  * @handshake: lock: the device's
@@ -149,29 +224,18 @@ struct omerta_tx_fifos {
  *	      limit is known; lock: @tx_lock, read without
  * @tx_fifo: bursts by the first channel
  * @tx_more: bursts by other channels, NULL if there are none; changed while the device is down
- * @tx_last: jiffies of the latest record sent
- * @answer_at: jiffies | 1 at which a keepalive answers a record that carried data, unless
- *	       another record is sent before; 0 for none
  *
- * @endpoint_lock: protects @endpoint, and what @cache and @told_mtu say about it; BH off
- * @endpoint: the current endpoint; lock: @endpoint_lock
- * @moved: listeners have not been told about @endpoint; lock: @endpoint_lock, read without
- * @left: the endpoint before the administrator changed it; lock: @endpoint_lock
- * @left_until: boot time in ns until which no record moves the peer back to @left; lock:
- *		@endpoint_lock
- * @cache: route to @endpoint; lock: @endpoint_lock
- * @told_mtu: MTU of the path to @endpoint by authentic ICMP errors, 0 for none; lock:
- *	      @endpoint_lock
- * @told_until: jiffies at which @told_mtu expires; lock: @endpoint_lock
- * @place: @endpoint as it is in omerta_peers.by_endpoint, AF_UNSPEC if it is not there;
- *	   lock: @endpoint_lock
+ * The endpoint is that of the first channel's way, whose lock protects:
+ * @moved: listeners have not been told about the endpoint; read without the lock
+ * @left: the endpoint before the administrator changed it
+ * @left_until: boot time in ns until which no record moves the peer back to @left
+ * @place: the endpoint as it is in omerta_peers.by_endpoint, AF_UNSPEC if it is not there
  * @place_node: member of omerta_peers.by_endpoint
  * @tell_moved_at: jiffies at which listeners may be told again; timer only
  *
  * @rx_last: boot time in ns of the latest authentic record, 0 for never
- * @waiting_since: jiffies | 1 of the first data sent since the peer was last heard, else 0
- * @silent_since: @waiting_since of the silence that listeners were told about, 0 if they
- *		  were told that the peer is alive; written by the timer
+ * @silent_since: the first channel's waiting_since of the silence that listeners were told
+ *		  about, 0 if they were told that the peer is alive; written by the timer
  * @initiation_at: theoretical arrival time of the limit on initiations from @endpoint;
  *		   used by the worker of control.c only
  */
@@ -182,7 +246,8 @@ struct omerta_peer {
 	u32 id;
 	u16 keepalive;
 	bool dead;
-	struct omerta_keyring ring;
+	unsigned int n_channels;
+	struct omerta_further __rcu *further;
 	char name[OMERTA_PEER_NAME_LEN + 1];
 	u8 public_key[OMERTA_KEY_LEN];
 	struct omerta_handshake handshake;
@@ -202,17 +267,11 @@ struct omerta_peer {
 	u32 path_payload;
 	u32 path_mtu;
 	struct omerta_tx_fifos *tx_more;
-	unsigned long tx_last;
-	unsigned long answer_at;
 	struct omerta_tx_fifo tx_fifo;
+	struct omerta_peer_channel first;
 
 	/* Both sides; changed when the endpoint or the route changes */
-	spinlock_t endpoint_lock ____cacheline_aligned_in_smp; /* protects the endpoint */
-	u32 told_mtu;
-	struct omerta_endpoint endpoint;
 	bool moved;
-	struct dst_cache cache;
-	unsigned long told_until;
 	struct omerta_endpoint left;
 	u64 left_until;
 	struct omerta_endpoint place;
@@ -221,7 +280,6 @@ struct omerta_peer {
 
 	/* Receive side */
 	u64 rx_last ____cacheline_aligned_in_smp;
-	unsigned long waiting_since;
 	unsigned long silent_since;
 	u64 initiation_at;
 };
@@ -237,6 +295,7 @@ int omerta_peer_init(void);
 void omerta_peer_exit(void);
 struct omerta_peer *omerta_peer_create(struct omerta_peers *peers, u32 id,
 				       struct netlink_ext_ack *extack);
+int omerta_peer_set_channels(struct omerta_peer *peer, unsigned int n);
 void omerta_peer_remove(struct omerta_peer *peer);
 struct omerta_peer *omerta_peer_get(struct omerta_peer *peer);
 void omerta_peer_put(struct omerta_peer *peer);
@@ -251,9 +310,17 @@ void omerta_peer_set_endpoint(struct omerta_peer *peer,
 void omerta_peer_forget_source(struct omerta_peer *peer);
 void omerta_peer_stop_waiting(struct omerta_peer *peer);
 void omerta_peer_forget_path(struct omerta_peer *peer);
-void omerta_peer_told_mtu(struct omerta_peer *peer, const struct omerta_endpoint *to,
+void omerta_peer_told_mtu(struct omerta_peer_channel *pc, const struct omerta_endpoint *to,
 			  u32 mtu, unsigned long until);
+struct omerta_peer_channel *omerta_peer_channel_at(struct omerta_peer *peer, unsigned int index);
+struct omerta_peer_channel *omerta_peer_next_channel(struct omerta_peer_channel *pc);
+void omerta_peer_kill_keys(struct omerta_peer *peer, enum omerta_key_limit limit,
+			   enum omerta_keys_which which);
 void omerta_peer_due(struct omerta_peer *peer, unsigned long when);
+void omerta_peer_channel_heard(struct omerta_peer_channel *pc, const struct omerta_key *key,
+			       const struct omerta_endpoint *from, bool own_port);
+void omerta_peer_channel_forget(struct omerta_peer_channel *pc);
+void omerta_peer_channel_open(struct omerta_peer_channel *pc);
 u32 omerta_peer_mtu(const struct omerta_peer *peer, const struct sk_buff *skb);
 
 #endif /* _OMERTA_PEER_H */

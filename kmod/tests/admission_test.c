@@ -96,7 +96,8 @@ static void test_lengths(struct kunit *test)
 		u8 mode;
 		u32 len;
 	} good[] = {
-		{ 0x20, 0, 152 }, { 0x20, 1, 1336 }, { 0x21, 9, 92 }, { 0x21, 9, 1180 },
+		{ 0x20, 0, 152 }, { 0x20, 1, 1336 }, { 0x20, 2, 153 }, { 0x20, 3, 1337 },
+		{ 0x21, 9, 92 }, { 0x21, 9, 1180 }, { 0x21, 9, 93 }, { 0x21, 9, 1181 },
 		{ 0x22, 9, 64 }, { 0x23, 9, 100 }, { 0x23, 9, 1188 },
 	};
 	unsigned int type, mode, len, i, n = 0;
@@ -111,14 +112,14 @@ static void test_lengths(struct kunit *test)
 	}
 	/* Nothing else is: with one mode, answers of any are counted once. */
 	for (type = 0; type < 256; type++) {
-		for (mode = 0; mode < 4; mode++) {
+		for (mode = 0; mode < 8; mode++) {
 			msg[3] = type;
 			msg[4] = mode;
 			for (len = 0; len < 1500; len++)
 				n += omerta_admit_length(msg, len);
 		}
 	}
-	KUNIT_EXPECT_EQ(test, n, 2 + 4 * 5);
+	KUNIT_EXPECT_EQ(test, n, 4 + 8 * 7);
 	/* The mode's other bytes are zeros. */
 	msg[3] = 0x20;
 	msg[4] = 0;

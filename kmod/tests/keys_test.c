@@ -77,7 +77,7 @@ static void ring_due(struct omerta_keyring *ring)
 static int keys_init(struct kunit *test)
 {
 	memset(&fix, 0, sizeof(fix));
-	omerta_keyring_init(&fix.ring, &fix.table, NULL, 7, ring_due);
+	omerta_keyring_init(&fix.ring, &fix.table, NULL, 7, 0, ring_due);
 	return rhashtable_init(&fix.table, &omerta_key_params);
 }
 

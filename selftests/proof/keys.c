@@ -166,7 +166,7 @@ static void any_ring(void)
 	omerta_keys_epoch.counter = nondet_u32();
 	omerta_keys_frozen = nondet_bool();
 	ring = any;
-	omerta_keyring_init(&ring, &table, NULL, 1, due);
+	omerta_keyring_init(&ring, &table, NULL, 1, 0, due);
 	ring.latest = NULL;
 	n_keys = nondet_u8();
 	assume(n_keys <= N);

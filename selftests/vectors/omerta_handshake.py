@@ -5,13 +5,13 @@ specification alone.
 
 An implementation that shares nothing with omertactl's: it makes the known
 answers of the tool's tests. Plain Python, slow, and not in constant time: for
-tests only. It has no ML-KEM: in mode 01 the encapsulation key, the ciphertext
+tests only. It has no ML-KEM: in modes 01 and 03 the encapsulation key, the ciphertext
 and the secret are given to it.
 
-As a library: Handshake, mac1(), mac2(), cookie_message().
+As a library: Handshake, channel_secret(), mac1(), mac2(), cookie_message().
 As a command:
 
-  omerta_handshake.py vectors      # a handshake of mode 00, one "name value" a line
+  omerta_handshake.py vectors MODE # a handshake of mode 00 or 02, one "name value" a line
   omerta_handshake.py selftest     # RFC 7748's vectors, known answers and the rules
   omerta_handshake.py check FILE   # known answers in JSON, made by somebody else
 
@@ -27,7 +27,7 @@ import omerta_record as record
 
 MAGIC = b"OMR"
 INITIATION, RESPONSE, COOKIE, TIME = 0x20, 0x21, 0x22, 0x23
-CLASSIC, MLKEM = 0, 1
+CLASSIC, MLKEM, CHANNELS = 0, 1, 2      # a mode is a sum of them
 PROTOCOL = b"Noise_IKpsk2_25519_ChaChaPoly_SHA256"
 EK, CT = 1184, 1088
 MAC = 16
@@ -124,7 +124,7 @@ class Handshake:
         self.mix_hash(b"omerta 1" + bytes([mode]))
         self.after_prologue = self.h
         self.mix_hash(responder)
-        self.ek = b""
+        self.ek, self.channels = b"", 1
 
     def mix_hash(self, data):
         self.h = sha256(self.h, data)
@@ -156,21 +156,26 @@ class Handshake:
         self.mix_hash(sealed)
         return data
 
-    def initiate(self, fresh, time, key_id, ek=b"", cookie=None):
+    def initiate(self, fresh, time, key_id, ek=b"", cookie=None, channels=1):
         self.fresh, self.ek = fresh, ek
         self.mix_fresh(public(fresh))
         out = MAGIC + bytes([INITIATION, self.mode, 0, 0, 0]) + public(fresh)
         self.mix_key(x25519(fresh, self.responder))
         out += self.seal(public(self.static))
         self.mix_key(x25519(self.static, self.responder))
-        out += self.seal(time + struct.pack("<I", key_id) + ek)
+        out += self.seal(time + self.ids(key_id, channels) + ek)
         return finish(out, self.responder, cookie)
 
+    def ids(self, key_id, channels):
+        """Of a key, and in a mode with channels also their number"""
+        return struct.pack("<I", key_id) + \
+            (bytes([channels]) if self.mode & CHANNELS else b"")
+
     def read_initiation(self, message):
-        """(time, key id): the peer and its encapsulation key are kept."""
+        """(time, key id): the peer, its encapsulation key and its channels are kept."""
         if message[:4] != MAGIC + bytes([INITIATION]) or \
            message[4:8] != bytes([self.mode, 0, 0, 0]) or \
-           len(message) != 152 + (EK if self.mode == MLKEM else 0):
+           len(message) != 152 + bool(self.mode & CHANNELS) + (EK if self.mode & MLKEM else 0):
             raise record.Malformed("no initiation of this mode")
         if mac1(self.responder, message[:-2 * MAC]) != message[-2 * MAC:-MAC]:
             raise record.Forged("mac1")
@@ -181,16 +186,18 @@ class Handshake:
         self.mix_key(x25519(self.static, self.initiator))
         payload = self.open(message[88:-2 * MAC])
         self.ek = payload[16:]
+        if self.mode & CHANNELS:
+            self.channels, self.ek = payload[16], payload[17:]
         return payload[:12], struct.unpack("<I", payload[12:16])[0]
 
     def psk(self, psk, ct, secret):
-        if self.mode == CLASSIC:
+        if not self.mode & MLKEM:
             return psk
         info = b"omerta mlkem768" + sha256(self.ek, ct)
         return hmac256(hmac256(psk, secret), info, b"\1")
 
     def answer(self, kind, to_id, payload, fresh, psk, ct=b"", secret=b"", cookie=None):
-        """A response (payload: the key id) or a time message (the time)"""
+        """A response (payload: ids()) or a time message (the time)"""
         self.mix_fresh(public(fresh))
         self.mix_key(x25519(fresh, self.remote))
         self.mix_key(x25519(fresh, self.initiator))
@@ -201,8 +208,8 @@ class Handshake:
 
     def read_answer(self, kind, message, psk, secret=b""):
         """Its payload. A failure leaves this handshake of no use."""
-        at = 8 + (CT if self.mode == MLKEM else 0)
-        size = {RESPONSE: 4, TIME: 12}[kind]
+        at = 8 + (CT if self.mode & MLKEM else 0)
+        size = {RESPONSE: 4 + bool(self.mode & CHANNELS), TIME: 12}[kind]
         if message[:4] != MAGIC + bytes([kind]) or \
            len(message) != at + 48 + size + 2 * MAC:
             raise record.Malformed("no such answer")
@@ -218,6 +225,11 @@ class Handshake:
         return hkdf(self.ck, b"", 2)
 
 
+def channel_secret(secret, channel):
+    """Of a further channel: HKDF-SHA256 without a salt, 32 bytes"""
+    return hmac256(hmac256(bytes(32), secret), b"omerta channel" + bytes([channel]), b"\1")
+
+
 # --- Known answers ---------------------------------------------------------
 
 def _run(first, last):
@@ -229,6 +241,7 @@ PSK, COOKIE_IS, NONCE = _run(0x80, 0x9f), _run(0x90, 0x9f), _run(0x30, 0x47)
 WHEN = bytes.fromhex("400000006a00000a01020304")
 KNOWN = bytes.fromhex("40000000737d4b0a05060708")      # the greatest that B knows
 ID_A, ID_B = 0x11223344, 0x55667788
+CHANNELS_A, CHANNELS_B = 4, 3
 
 
 def answers(mode, ek=b"", ct=b"", secret=b""):
@@ -236,15 +249,20 @@ def answers(mode, ek=b"", ct=b"", secret=b""):
     a, b = Handshake(mode, A, public(B)), Handshake(mode, B, public(B))
     c = Handshake(mode, B, public(B))
     out = {"h after prologue": a.after_prologue}
-    out["initiation"] = a.initiate(E_A, WHEN, ID_A, ek)
+    out["initiation"] = a.initiate(E_A, WHEN, ID_A, ek, channels=CHANNELS_A)
     out["h after message 1"], out["ck after message 1"] = a.h, a.ck
     for end in (b, c):
         if end.read_initiation(out["initiation"]) != (WHEN, ID_A):
             raise AssertionError("what the initiation says")
+        if end.channels != (CHANNELS_A if mode & CHANNELS else 1):
+            raise AssertionError("channels in the initiation")
     out["psk that Noise takes"] = b.psk(PSK, ct, secret)
-    out["response"] = b.answer(RESPONSE, ID_A, struct.pack("<I", ID_B), E_B, PSK, ct, secret)
+    out["response"] = b.answer(RESPONSE, ID_A, b.ids(ID_B, CHANNELS_B), E_B, PSK, ct, secret)
     out["time message"] = c.answer(TIME, ID_A, KNOWN, E_B, PSK, ct, secret)
     out["initiator seals under"], out["responder seals under"] = b.split()
+    if mode & CHANNELS:
+        for end in ("initiator", "responder"):
+            out[f"{end}, channel 1"] = channel_secret(out[f"{end} seals under"], 1)
     out["mac2 of that initiation under it"] = mac2(COOKIE_IS, out["initiation"][:-MAC])
     out["cookie message for that initiation (cookie 90..9f, nonce 30..47)"] = \
         cookie_message(public(B), COOKIE_IS, NONCE, out["initiation"])
@@ -333,20 +351,20 @@ def _selftest_curve():
 
 def _initiator(mode, ek=b""):
     a = Handshake(mode, A, public(B))
-    a.initiate(E_A, WHEN, ID_A, ek)
+    a.initiate(E_A, WHEN, ID_A, ek, channels=CHANNELS_A)
     return a
 
 
 def _selftest_messages():
     ek, ct, secret = bytes(EK), bytes(range(64)) * 17, _run(1, 32)
-    for mode in (CLASSIC, MLKEM):
-        kem = (ek, ct, secret) if mode == MLKEM else (b"", b"", b"")
+    for mode, lengths in enumerate(([152, 92, 100], [1336, 1180, 1188], [153, 93, 100],
+                                    [1337, 1181, 1188])):
+        kem = (ek, ct, secret) if mode & MLKEM else (b"", b"", b"")
         made = answers(mode, *kem)
-        assert [len(made[k]) for k in ("initiation", "response", "time message")] == \
-            ([152, 92, 100] if mode == CLASSIC else [1336, 1180, 1188])
+        assert [len(made[k]) for k in ("initiation", "response", "time message")] == lengths
         a = _initiator(mode, kem[0])
         assert a.read_answer(RESPONSE, made["response"], PSK, kem[2]) == \
-            struct.pack("<I", ID_B)
+            a.ids(ID_B, CHANNELS_B)
         assert a.split() == [made["initiator seals under"], made["responder seals under"]]
         a = _initiator(mode, kem[0])
         assert a.read_answer(TIME, made["time message"], PSK, kem[2]) == KNOWN
@@ -396,6 +414,11 @@ def _selftest_answers():
     made = answers(CLASSIC)
     for name, value in KNOWN_ANSWERS.items():
         assert made[name].hex() == value, name
+    # RFC 5869, A.3: without salt and info, of which the first block is known
+    prk = hmac256(bytes(32), b"\x0b" * 22)
+    assert prk.hex() == "19ef24a32c717b167f33a91d6f648bdf96596776afdb6377ac434c1c293ccb04"
+    assert hmac256(prk, b"\1").hex() == \
+        "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d"
 
 
 def selftest():
@@ -406,8 +429,8 @@ def selftest():
 
 def main():
     verb = sys.argv[1] if len(sys.argv) > 1 else ""
-    if verb == "vectors":
-        for name, value in answers(CLASSIC).items():
+    if verb == "vectors" and len(sys.argv) == 3 and sys.argv[2] in ("00", "02"):
+        for name, value in answers(int(sys.argv[2])).items():
             print(f"{name}: {value.hex()}")
     elif verb == "selftest":
         selftest()

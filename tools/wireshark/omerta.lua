@@ -30,9 +30,11 @@ end
 for type = 0x24, 0x2f do
 	types[type] = "Control"
 end
-local modes = { [0] = "X25519", [1] = "X25519 and ML-KEM-768" }
--- Lengths of messages by type and mode
-local lengths = { [0x20] = { [0] = 152, [1] = 1336 }, [0x21] = { [0] = 92, [1] = 1180 },
+local modes = { [0] = "X25519", [1] = "X25519 and ML-KEM-768", [2] = "X25519, channels",
+		[3] = "X25519 and ML-KEM-768, channels" }
+-- Lengths of messages by type and mode; a time message has no channels
+local lengths = { [0x20] = { [0] = 152, [1] = 1336, [2] = 153, [3] = 1337 },
+		  [0x21] = { [0] = 92, [1] = 1180, [2] = 93, [3] = 1181 },
 		  [0x22] = { [0] = 64 }, [0x23] = { [0] = 100, [1] = 1188 } }
 
 local f = {
@@ -153,10 +155,15 @@ end
 
 local function dissect_handshake(tvb, pinfo, tree, type)
 	local length, text = tvb:reported_len(), types[type]
-	-- Only an initiation says its mode.
-	local mode = lengths[type][1] == length and 1 or 0
+	local mode
 
-	if lengths[type][mode] ~= length then
+	-- Only an initiation says its mode.
+	for m, l in pairs(lengths[type]) do
+		if l == length then
+			mode = m
+		end
+	end
+	if not mode then
 		tree:add_proto_expert_info(e.malformed, "No message of this type has this length")
 		if tvb:len() > 4 then
 			tree:add(f.data, tvb(4))
@@ -183,7 +190,7 @@ local function dissect_handshake(tvb, pinfo, tree, type)
 	else
 		tree:add_le(f.initiator, tvb(4, 4))
 		text = string.format("%s to 0x%x", text, tvb(4, 4):le_uint())
-		if mode == 1 then
+		if mode % 2 == 1 then
 			tree:add(f.kem, tvb(8, 1088))
 			at = at + 1088
 		end

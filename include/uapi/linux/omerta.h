@@ -43,10 +43,26 @@ enum omerta_df {
 };
 
 /**
+ * enum omerta_channel_state
+ * @OMERTA_CHANNEL_STATE_CLOSED: It has no active key, or more are wanted than
+ *   the device has.
+ * @OMERTA_CHANNEL_STATE_OPENING: No record has arrived.
+ * @OMERTA_CHANNEL_STATE_OPEN: It carries packets.
+ * @OMERTA_CHANNEL_STATE_SILENT: No record arrived for 3 seconds after data was
+ *   sent. The first channel carries its packets.
+ */
+enum omerta_channel_state {
+	OMERTA_CHANNEL_STATE_CLOSED,
+	OMERTA_CHANNEL_STATE_OPENING,
+	OMERTA_CHANNEL_STATE_OPEN,
+	OMERTA_CHANNEL_STATE_SILENT,
+};
+
+/**
  * enum omerta_key_state
  * @OMERTA_KEY_STATE_INSTALLED: Opens records.
- * @OMERTA_KEY_STATE_ACTIVE: Seals and opens records; at most one key of a
- *   peer.
+ * @OMERTA_KEY_STATE_ACTIVE: Seals and opens records; at most one key of each
+ *   channel of a peer.
  * @OMERTA_KEY_STATE_RETIRED: Opens records until it expires.
  * @OMERTA_KEY_STATE_DEAD: Its secrets are wiped.
  */
@@ -181,6 +197,7 @@ enum {
 	OMERTA_A_DEVICE_AGENT_STATS,
 	OMERTA_A_DEVICE_CHANNELS,
 	OMERTA_A_DEVICE_CHANNEL_STATS,
+	OMERTA_A_DEVICE_CHANNEL_PORT,
 
 	__OMERTA_A_DEVICE_MAX,
 	OMERTA_A_DEVICE_MAX = (__OMERTA_A_DEVICE_MAX - 1)
@@ -302,9 +319,24 @@ enum {
 	OMERTA_A_PEER_PATH_MTU,
 	OMERTA_A_PEER_SILENT,
 	OMERTA_A_PEER_HANDSHAKE,
+	OMERTA_A_PEER_CHANNELS,
+	OMERTA_A_PEER_FURTHER_CHANNELS,
 
 	__OMERTA_A_PEER_MAX,
 	OMERTA_A_PEER_MAX = (__OMERTA_A_PEER_MAX - 1)
+};
+
+enum {
+	OMERTA_A_PEER_CHANNEL_CHANNEL = 1,
+	OMERTA_A_PEER_CHANNEL_STATE,
+	OMERTA_A_PEER_CHANNEL_ENDPOINT_ADDR,
+	OMERTA_A_PEER_CHANNEL_ENDPOINT_PORT,
+	OMERTA_A_PEER_CHANNEL_ENDPOINT_SCOPE,
+	OMERTA_A_PEER_CHANNEL_LOCAL_PORT,
+	OMERTA_A_PEER_CHANNEL_RX_AGE,
+
+	__OMERTA_A_PEER_CHANNEL_MAX,
+	OMERTA_A_PEER_CHANNEL_MAX = (__OMERTA_A_PEER_CHANNEL_MAX - 1)
 };
 
 enum {
@@ -349,6 +381,7 @@ enum {
 	OMERTA_A_KEY_REPLAYS,
 	OMERTA_A_KEY_EPOCH,
 	OMERTA_A_KEY_HANDSHAKE,
+	OMERTA_A_KEY_CHANNEL,
 
 	__OMERTA_A_KEY_MAX,
 	OMERTA_A_KEY_MAX = (__OMERTA_A_KEY_MAX - 1)

@@ -53,29 +53,43 @@ void om_agent_free(struct om_agent *agent)
 	sodium_memzero(&agent->host, sizeof(agent->host));
 }
 
+static bool are_new_ids(const struct om_agent *agent, uint32_t id, uint8_t n)
+{
+	if (!id || id > UINT32_MAX - (n - 1U))
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (om_map_find(&agent->used, &(uint32_t){ id + i }))
+			return false;
+	return true;
+}
+
 /*
- * Return a random key id that was not used in OM_AGENT_ID_MS, as records under it may still
- * be in flight. The memory is bounded: an id forgotten too early comes again with a
- * probability of 1 in 2^32.
+ * Return the first of several random key ids that follow each other and were not used in
+ * OM_AGENT_ID_MS, as records under them may still be in flight. The memory is bounded: an id
+ * forgotten too early comes again with a probability of 1 in 2^32.
  */
-static uint32_t new_id(struct om_agent *agent, uint64_t now)
+static uint32_t new_ids(struct om_agent *agent, uint64_t now, uint8_t n)
 {
 	struct om_agent_used *used;
+	uint32_t id;
 
 	while (agent->oldest && (now - agent->oldest->at >= OM_AGENT_ID_MS ||
-				 agent->used.n >= OM_AGENT_IDS))
+				 agent->used.n + n > OM_AGENT_IDS))
 		forget_oldest_id(agent);
-	used = calloc(1, sizeof(*used));
-	if (!used)
-		abort();
 	do
-		used->id = randombytes_random();
-	while (!used->id || om_map_find(&agent->used, &used->id));
-	used->at = now;
-	om_map_add(&agent->used, &used->node);
-	*agent->youngest = used;
-	agent->youngest = &used->next;
-	return used->id;
+		id = randombytes_random();
+	while (!are_new_ids(agent, id, n));
+	for (uint32_t i = 0; i < n; i++) {
+		used = calloc(1, sizeof(*used));
+		if (!used)
+			abort();
+		used->id = id + i;
+		used->at = now;
+		om_map_add(&agent->used, &used->node);
+		*agent->youngest = used;
+		agent->youngest = &used->next;
+	}
+	return id;
 }
 
 /* Return the time at which a peer is due, UINT64_MAX for never. */
@@ -130,13 +144,13 @@ static void fail_unanswered(struct om_agent *agent, struct om_agent_peer *peer)
 }
 
 /* A key that was made with the peer is in use. */
-static void succeed(struct om_agent *agent, struct om_agent_peer *peer, enum om_hs_mode mode)
+static void succeed(struct om_agent *agent, struct om_agent_peer *peer, uint8_t mode)
 {
 	agent->count[OMERTA_A_AGENT_STATS_DONE]++;
 	peer->since = 0;
 	peer->failure = -1;
 	peer->kind = (om_key_is_zero(peer->hs.psk) ? 0 : OMERTA_KEY_KIND_PSK) |
-		     (mode == OM_HS_MLKEM ? OMERTA_KEY_KIND_ML_KEM : 0);
+		     (mode & OM_HS_MLKEM ? OMERTA_KEY_KIND_ML_KEM : 0);
 	agent->ops->changed(agent->ctx, peer);
 }
 
@@ -238,63 +252,106 @@ static bool next_time(struct om_agent *agent, struct om_agent_peer *peer,
 	return is_time(time);
 }
 
-void om_agent_set_kem(struct om_agent_peer *peer, enum om_kem_policy kem)
+static bool may_use(const struct om_agent_peer *peer, uint8_t mode)
 {
-	if (peer->kem != kem) {
+	return peer->kem == OM_KEM_ON ||
+	       (peer->kem == OM_KEM_REQUIRED) == !!(mode & OM_HS_MLKEM);
+}
+
+/* The mode with everything that this end wants */
+static uint8_t fullest(const struct om_agent_peer *peer)
+{
+	return (peer->kem == OM_KEM_OFF ? OM_HS_CLASSIC : OM_HS_MLKEM) |
+	       (peer->channels > 1 ? OM_HS_CHANNELS : 0);
+}
+
+/* List the modes to be tried, in that order. Returns their number. */
+static unsigned int list_modes(const struct om_agent_peer *peer, uint8_t modes[OM_HS_MODES])
+{
+	static const uint8_t order[OM_HS_MODES] = {
+		OM_HS_MLKEM | OM_HS_CHANNELS, OM_HS_CLASSIC, OM_HS_MLKEM, OM_HS_CHANNELS
+	};
+	unsigned int n = 0;
+
+	modes[n++] = fullest(peer);
+	for (unsigned int i = 0; i < OM_HS_MODES; i++)
+		if (order[i] != modes[0] && may_use(peer, order[i]) &&
+		    (peer->channels > 1 || !(order[i] & OM_HS_CHANNELS)))
+			modes[n++] = order[i];
+	return n;
+}
+
+/*
+ * An end that lacks a mode, or must not use it, does not answer. So all modes that are allowed are
+ * tried: first the mode of the latest key, then two tries of each in turn, since every second
+ * try yields.
+ */
+static uint8_t next_mode(const struct om_agent_peer *peer)
+{
+	uint8_t modes[OM_HS_MODES], latest = peer->mode;
+	unsigned int n = list_modes(peer, modes), first = 0;
+
+	/* The other end may have wanted channels. */
+	if (peer->channels == 1)
+		latest &= ~OM_HS_CHANNELS;
+	while (peer->agreed && first < n && modes[first] != latest)
+		first++;
+	return modes[(first + peer->vain / 2) % n];
+}
+
+void om_agent_configure(struct om_agent *agent, uint64_t now, struct om_agent_peer *peer,
+			enum om_kem_policy kem, uint8_t channels)
+{
+	bool more = channels > peer->channels;
+
+	if (peer->kem != kem || peer->channels != channels) {
 		peer->better_tries = 0;
 		peer->refused_at = 0;
 	}
 	peer->kem = kem;
-}
-
-static bool may_use(const struct om_agent_peer *peer, enum om_hs_mode mode)
-{
-	return peer->kem == OM_KEM_ON ||
-	       (peer->kem == OM_KEM_REQUIRED) == (mode == OM_HS_MLKEM);
-}
-
-/*
- * An end that lacks a mode, or must not use it, does not answer. So with "on" both modes are
- * tried: first the mode of the latest key, then two tries of each in turn, since every second
- * try yields.
- */
-static enum om_hs_mode next_mode(const struct om_agent_peer *peer)
-{
-	bool classic = peer->agreed && peer->mode == OM_HS_CLASSIC;
-
-	if (peer->kem == OM_KEM_ON)
-		return classic == (peer->vain / 2 % 2) ? OM_HS_MLKEM : OM_HS_CLASSIC;
-	return peer->kem == OM_KEM_REQUIRED ? OM_HS_MLKEM : OM_HS_CLASSIC;
+	peer->channels = channels;
+	if (!more)
+		return;
+	/* In the fullest mode, and with the new number */
+	peer->agreed = false;
+	if (peer->sent && peer->begun.channels < channels)
+		drop_sent(agent, peer);
+	if (now < peer->works_until)
+		om_agent_tell(agent, now, peer->id, OM_AGENT_KEY_SOFT, 0);
 }
 
 bool om_agent_unanswered(const struct om_agent_peer *peer)
 {
-	return peer->tries > (peer->kem == OM_KEM_ON ? 3 : 1);
+	uint8_t modes[OM_HS_MODES];
+
+	/* Two tries of each but the first */
+	return peer->tries > 2 * list_modes(peer, modes) - 1;
 }
 
 /* A key is in use. Report changes of its mode if there was a choice. */
 static void see_mode(struct om_agent *agent, struct om_agent_peer *peer,
-		     enum om_hs_mode mode)
+		     uint8_t mode)
 {
-	bool either = peer->kem == OM_KEM_ON;
+	uint8_t modes[OM_HS_MODES];
+	bool several = list_modes(peer, modes) > 1;
 
-	if (either && !(peer->agreed && peer->mode == mode))
+	if (several && !(peer->agreed && peer->mode == mode))
 		agent->ops->agreed(agent->ctx, peer->id, mode);
-	peer->agreed = either;
+	peer->agreed = several;
 	peer->mode = mode;
 	peer->vain = 0;
-	if (mode == OM_HS_MLKEM)
+	if (!(fullest(peer) & ~mode))
 		peer->better_tries = 0;
 }
 
 /*
- * A classic key is in use. The reason may have been a lost message, or an end that was down:
- * try ML-KEM again.
+ * A key is in use. If its mode has less than this end wants, the reason may have been a lost
+ * message, or an end that was down: try the fullest mode again.
  */
-static void plan_better(struct om_agent_peer *peer, enum om_hs_mode mode, uint64_t now,
+static void plan_better(struct om_agent_peer *peer, uint8_t mode, uint64_t now,
 			uint64_t wait)
 {
-	if (peer->kem == OM_KEM_ON && mode == OM_HS_CLASSIC &&
+	if (fullest(peer) & ~mode &&
 	    (peer->better_tries < OM_AGENT_BETTER_TRIES || now >= peer->better_from))
 		peer->better_at = now + wait;
 }
@@ -307,7 +364,7 @@ static void watch_cookies(struct om_agent *agent, struct om_agent_peer *peer)
 }
 
 static void send_initiation(struct om_agent *agent, struct om_agent_peer *peer,
-			    enum om_hs_mode mode, uint64_t now)
+			    uint8_t mode, uint64_t now)
 {
 	enum omerta_failure unreached = OMERTA_FAILURE_NO_ENDPOINT, why = OMERTA_FAILURE_SYSTEM;
 	uint8_t msg[OM_HS_LEN_MAX];
@@ -321,14 +378,14 @@ static void send_initiation(struct om_agent *agent, struct om_agent_peer *peer,
 	}
 	if (!next_time(agent, peer, peer->sent_time) ||
 	    !agent->ops->epoch(agent->ctx, &peer->sent_epoch)) {
-		/* A try for ML-KEM is beside a key that works. */
+		/* A try for a fuller mode is beside a key that works. */
 		if (peer->tries)
 			fail(agent, peer, why);
 		return;
 	}
-	peer->sent_id = new_id(agent, now);
+	peer->sent_id = new_ids(agent, now, peer->channels);
 	om_agent_peers_hide_mac1(agent, peer);
-	len = om_hs_initiate(&peer->begun, mode, &agent->host, &peer->hs, peer->sent_time,
+	len = om_hs_initiate(&peer->begun, mode, peer->channels, &agent->host, &peer->hs, peer->sent_time,
 			     peer->sent_id, now, msg);
 	if (len)
 		watch_cookies(agent, peer);
@@ -345,7 +402,7 @@ static void send_initiation(struct om_agent *agent, struct om_agent_peer *peer,
 }
 
 static void begin(struct om_agent *agent, struct om_agent_peer *peer,
-		  enum om_hs_mode mode, uint64_t now)
+		  uint8_t mode, uint64_t now)
 {
 	peer->retry_at = now + OM_AGENT_RETRY_MS +
 			 randombytes_uniform(OM_AGENT_JITTER_MS);
@@ -364,13 +421,13 @@ static void again(struct om_agent *agent, struct om_agent_peer *peer, bool *done
 		return;
 	*done = true;
 	send_initiation(agent, peer, peer->begun.mode, now);
-	/* A try for ML-KEM ends if its initiation cannot be sent. */
+	/* A try for a fuller mode ends if its initiation cannot be sent. */
 	if (!peer->sent)
 		peer->better_at = 0;
 }
 
 static void tell_trouble(struct om_agent *agent, struct om_agent_peer *peer,
-			 enum om_agent_trouble trouble, enum om_hs_mode mode, uint64_t now)
+			 enum om_agent_trouble trouble, uint8_t mode, uint64_t now)
 {
 	if (peer->told[trouble] || now < peer->works_until)
 		return;
@@ -404,13 +461,21 @@ static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
 	begin(agent, peer, next_mode(peer), now);
 }
 
-/* Try ML-KEM; or end such a try, or an initiation that yielded, as its answer is late. */
+/*
+ * Try the fullest mode; then, for an end from before there were channels, ML-KEM alone. Or end such
+ * a try, or an initiation that yielded, as its answer is late.
+ */
 static void try_better(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
 {
-	if (!peer->sent && peer->kem == OM_KEM_ON) {
+	bool again = peer->sent && peer->begun.mode == (OM_HS_MLKEM | OM_HS_CHANNELS) &&
+		     !(peer->mode & OM_HS_MLKEM) && fullest(peer) == peer->begun.mode;
+
+	if (again) {
+		begin(agent, peer, OM_HS_MLKEM, now);
+	} else if (!peer->sent && fullest(peer) != OM_HS_CLASSIC) {
 		peer->better_tries++;
 		peer->better_from = now + OM_AGENT_BETTER_EACH_MS;
-		begin(agent, peer, OM_HS_MLKEM, now);
+		begin(agent, peer, fullest(peer), now);
 	} else {
 		drop_sent(agent, peer);
 	}
@@ -496,7 +561,7 @@ static bool install(struct om_agent *agent, struct om_agent_peer *peer,
 static void take_response(struct om_agent *agent, struct om_agent_peer *peer,
 			  uint64_t now, const uint8_t *msg, size_t len)
 {
-	enum om_hs_mode mode = peer->begun.mode;
+	uint8_t mode = peer->begun.mode;
 	struct om_hs_keys keys;
 
 	/* PostQuantum may have changed since the initiation. */
@@ -584,7 +649,7 @@ static bool is_greater(const struct om_agent *agent, const struct om_agent_peer 
 /*
  * Return true if both ends began and our initiation wins. It wins until its answer is late,
  * because it may be lost. Every second try yields, because it may go to an old endpoint of
- * the peer. A try for ML-KEM counts as a first one.
+ * the peer. A try for a fuller mode counts as a first one.
  */
 static bool ours_counts(const struct om_agent *agent,
 			const struct om_agent_peer *peer, uint64_t now)
@@ -615,8 +680,8 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 		   struct om_hs *h, const struct om_hs_offer *offer,
 		   uint64_t now, const struct om_agent_source *from)
 {
-	uint32_t id = new_id(agent, now);
-	enum om_hs_mode mode = h->mode;
+	uint32_t id = new_ids(agent, now, peer->channels);
+	uint8_t mode = h->mode;
 	uint8_t msg[OM_HS_LEN_MAX];
 	struct om_hs_keys keys;
 	int64_t epoch;
@@ -628,7 +693,7 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 		return;
 	}
 	om_agent_peers_hide_mac1(agent, peer);
-	len = om_hs_respond(h, &peer->hs, offer, id, now, msg, &keys);
+	len = om_hs_respond(h, &peer->hs, offer, peer->channels, id, now, msg, &keys);
 	if (!len) {
 		fail(agent, peer, OMERTA_FAILURE_SYSTEM);
 		return;
@@ -651,7 +716,7 @@ static void answer(struct om_agent *agent, struct om_agent_peer *peer,
 
 /* Not reported for each: a peer with "on" tries ML-KEM again once an hour, forever. */
 static void refuse(struct om_agent *agent, struct om_agent_peer *peer,
-		   enum om_hs_mode mode, uint64_t now)
+		   uint8_t mode, uint64_t now)
 {
 	if (!peer->refused_at || now - peer->refused_at > 2ULL * OM_AGENT_BETTER_EACH_MS)
 		agent->ops->trouble(agent->ctx, peer->id, OM_AGENT_REFUSED, mode);
@@ -886,7 +951,7 @@ void om_agent_tell(struct om_agent *agent, uint64_t now, uint32_t peer_id,
 		if (!peer->sent || peer->sent_id != local_id)
 			return;
 		drop_sent(agent, peer);
-		/* A try for ML-KEM ends. */
+		/* A try for a fuller mode ends. */
 		if (peer->tries)
 			fail(agent, peer, OMERTA_FAILURE_NOT_SENT);
 		else

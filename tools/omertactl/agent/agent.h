@@ -74,7 +74,7 @@ struct om_agent_source {
 	uint8_t len;			/* bytes of each address, 4 or 16 */
 };
 
-/* A key to install */
+/* A key to install, and those of the other channels, whose ids follow */
 struct om_agent_key {
 	uint32_t peer_id;
 	uint32_t local_id;
@@ -120,9 +120,9 @@ struct om_agent_ops {
 			  const uint8_t *msg, size_t len);
 	void (*send_source)(void *ctx, const struct om_agent_source *to,
 			    const uint8_t *msg, size_t len);
-	/* Install a key; false if it is refused, with the reason in *why. */
+	/* Install a key, and those of the other channels; false if it is refused, with the reason in *why. */
 	bool (*install)(void *ctx, const struct om_agent_key *key, enum omerta_failure *why);
-	/* Delete an offered key, unless it is in use already and the confirmation was lost. */
+	/* Delete an offered key with those of the other channels, unless it is in use already and the confirmation was lost. */
 	void (*forget)(void *ctx, uint32_t peer_id, uint32_t local_id);
 	/*
 	 * Read the epoch of the machine, which changes when the machine is cloned; false if it
@@ -143,9 +143,9 @@ struct om_agent_ops {
 	 * is made; a refusal once until the mode is allowed, or after a long pause.
 	 */
 	void (*trouble)(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
-			enum om_hs_mode mode);
-	/* The mode of the keys with a peer set to "on" has changed. */
-	void (*agreed)(void *ctx, uint32_t peer_id, enum om_hs_mode mode);
+			uint8_t mode);
+	/* The mode of the keys with a peer has changed. Called only if several are tried. */
+	void (*agreed)(void *ctx, uint32_t peer_id, uint8_t mode);
 	/* Report news. Called once per change of state, at most once in OM_AGENT_TELL_MS. */
 	void (*times)(void *ctx, uint32_t peer_id, enum om_agent_time news);
 	/* Another try begins with a peer that does not answer. */
@@ -159,7 +159,7 @@ struct om_agent_ops {
 
 struct om_agent_offer {
 	uint32_t local_id;		/* 0 for none */
-	enum om_hs_mode mode;
+	uint8_t mode;
 };
 
 /* A key that is in the kernel. Owned by the caller; the agent does not use it. */
@@ -168,6 +168,7 @@ struct om_agent_known {
 	bool initiator;			/* active since it was installed */
 	bool used;			/* was active once, or may have been */
 	bool agreed;			/* result of a handshake */
+	uint8_t channels;		/* further ones have the next ids */
 	uint64_t at;			/* time of the installation */
 	uint64_t used_at;		/* time of the activation, 0 for none */
 };
@@ -176,10 +177,11 @@ struct om_agent_peer {
 	uint32_t id;
 	struct om_hs_peer hs;
 	enum om_kem_policy kem;
-	bool agreed;			/* keys are in @mode; only if both modes are allowed */
-	enum om_hs_mode mode;
-	uint64_t better_at;		/* time of the next try for ML-KEM, 0 for none */
-	unsigned int better_tries;	/* such tries since the last key with ML-KEM */
+	uint8_t channels;		/* number that this end wants */
+	bool agreed;			/* keys are in @mode; only if several are tried */
+	uint8_t mode;
+	uint64_t better_at;		/* time of the next try for the fullest mode, 0 for none */
+	unsigned int better_tries;	/* such tries since the last key in it */
 	uint64_t better_from;		/* earliest time of the next, if there were too many */
 	uint64_t works_until;		/* end of the newest key that was in use */
 	bool told[OM_AGENT_TROUBLES];	/* reported since a key was made */
@@ -290,9 +292,13 @@ void om_agent_init(struct om_agent *agent, const struct om_agent_ops *ops,
 		   void *ctx);
 void om_agent_free(struct om_agent *agent);
 
-/* Set a peer's PostQuantum. Failed tries with another setting no longer count. */
-void om_agent_set_kem(struct om_agent_peer *peer, enum om_kem_policy kem);
-/* Add a peer; the caller sets its hs.psk and kem. It does not move. */
+/*
+ * Set a peer's PostQuantum and Channels. Failed tries with other settings no longer count. If there
+ * are more channels than before, a new key is wanted.
+ */
+void om_agent_configure(struct om_agent *agent, uint64_t now, struct om_agent_peer *peer,
+			enum om_kem_policy kem, uint8_t channels);
+/* Add a peer; the caller sets its hs.psk, and configures it. It does not move. */
 struct om_agent_peer *om_agent_add(struct om_agent *agent, uint32_t id,
 				   const uint8_t *public);
 /* Remove a peer, if it exists. Not to be called from om_agent_ops. */

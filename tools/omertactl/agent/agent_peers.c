@@ -174,6 +174,7 @@ struct om_agent_peer *om_agent_add(struct om_agent *agent, uint32_t id,
 	peer->id = id;
 	peer->kind = -1;
 	peer->failure = -1;
+	peer->channels = 1;
 	memcpy(peer->hs.public, public, OM_NOISE_KEY);
 	om_hs_peer_init(&peer->hs);
 	peer->next = agent->first;

@@ -213,7 +213,7 @@ static void unknown(void *ctx)
 }
 
 static void trouble(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
-		    enum om_hs_mode mode)
+		    uint8_t mode)
 {
 	struct om_daemon *d = ctx;
 	struct om_err err;
@@ -234,18 +234,24 @@ static void trouble(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
 		break;
 	default:
 		om_err(&err, OM_OK,
-		       mode == OM_HS_MLKEM ?
+		       mode & OM_HS_MLKEM ?
 		       "it wants keys with ML-KEM-768, which PostQuantum rules out here" :
 		       "it wants keys without ML-KEM-768, which PostQuantum requires here");
 	}
 	om_peers_log(d, LOG_WARNING, peer_id, err.text);
 }
 
-static void agreed(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
+static void agreed(void *ctx, uint32_t peer_id, uint8_t mode)
 {
-	om_peers_log(ctx, LOG_NOTICE, peer_id,
-		     mode == OM_HS_MLKEM ? "keys are agreed on with ML-KEM-768" :
-					   "keys are agreed on without ML-KEM-768");
+	static const char *const texts[OM_HS_MODES] = {
+		[OM_HS_CLASSIC] = "keys are agreed on without ML-KEM-768",
+		[OM_HS_MLKEM] = "keys are agreed on with ML-KEM-768",
+		[OM_HS_CHANNELS] = "keys are agreed on without ML-KEM-768, and on channels",
+		[OM_HS_MLKEM | OM_HS_CHANNELS] =
+			"keys are agreed on with ML-KEM-768, and on channels",
+	};
+
+	om_peers_log(ctx, LOG_NOTICE, peer_id, texts[mode]);
 }
 
 static void tell_times(void *ctx, uint32_t peer_id, enum om_agent_time news)
@@ -340,6 +346,11 @@ static void on_key(struct om_daemon *d, uint8_t cmd, const struct om_key *key)
 		    (key->limit == OMERTA_KEY_LIMIT_TIME ||
 		     key->limit == OMERTA_KEY_LIMIT_SUSPEND);
 
+	/* The first channel's key tells the same, but of records. */
+	if (key->channel && cmd != OMERTA_CMD_KEY_SOFT_NTF && cmd != OMERTA_CMD_KEY_HARD_NTF &&
+	    !(cmd == OMERTA_CMD_KEY_DEAD_NTF && (key->limit == OMERTA_KEY_LIMIT_RECORDS ||
+						 key->limit == OMERTA_KEY_LIMIT_AUTH_FAILURES)))
+		return;
 	if (cmd == OMERTA_CMD_KEY_CONFIRMED_NTF)
 		om_peers_key_used(d, key->peer_id, key->local_id);
 	if (cmd == OMERTA_CMD_KEY_SOFT_NTF)
@@ -354,7 +365,8 @@ static void on_key(struct om_daemon *d, uint8_t cmd, const struct om_key *key)
 		return;		/* The key expired unused; traffic will ask again. */
 	if (!om_agent_find(d->agent, key->peer_id))
 		om_peers_look(d, key->peer_id, event != OM_AGENT_KEY_CONFIRMED);
-	om_agent_tell(d->agent, om_daemon_now(), key->peer_id, event, key->local_id);
+	om_agent_tell(d->agent, om_daemon_now(), key->peer_id, event,
+		      key->local_id - key->channel);
 }
 
 /* The device may have been renamed. */

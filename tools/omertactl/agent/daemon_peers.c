@@ -85,8 +85,16 @@ static bool has_other_psk(const struct om_daemon *d, const struct om_agent_peer 
 			     !om_key_is_zero(peer->hs.psk);
 }
 
-/* Set the properties of a peer that are only in the file. */
-static void configure(struct om_daemon *d, struct om_agent_peer *peer)
+/* Number of channels of a peer for which it wants @channels */
+static uint8_t usable_channels(const struct om_daemon *d, uint32_t channels)
+{
+	if (channels > d->channels)
+		channels = d->channels;
+	return channels ? (uint8_t)channels : 1;
+}
+
+/* Set the properties of a peer: those that are only in the file, and its channels. */
+static void configure(struct om_daemon *d, struct om_agent_peer *peer, uint32_t channels)
 {
 	const struct om_peer_conf *c = om_peers_conf(d, peer->hs.public);
 
@@ -94,7 +102,8 @@ static void configure(struct om_daemon *d, struct om_agent_peer *peer)
 		memcpy(peer->hs.psk, c->psk, sizeof(peer->hs.psk));
 	else
 		memset(peer->hs.psk, 0, sizeof(peer->hs.psk));
-	om_agent_set_kem(peer, c ? c->kem : OM_KEM_OFF);
+	om_agent_configure(d->agent, om_daemon_now(), peer, c ? c->kem : OM_KEM_OFF,
+			   usable_channels(d, channels));
 }
 
 /* Adopt a peer of the kernel. Returns NULL for a peer without a public key: ignore it. */
@@ -120,7 +129,7 @@ static struct om_agent_peer *adopt_peer(struct om_daemon *d, const struct om_pee
 		a->other_psk |= has_other_psk(d, a);
 	}
 	if (a)
-		configure(d, a);
+		configure(d, a, peer->channels);
 	return a;
 }
 
@@ -156,6 +165,20 @@ static void add_known(struct om_agent_peer *peer, const struct om_agent_known *k
 	peer->known[i] = *known;
 }
 
+static int delete_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
+{
+	struct om_key ref = {
+		.has = OM_BIT(OMERTA_A_KEY_IFNAME) |
+		       OM_BIT(OMERTA_A_KEY_PEER_ID) |
+		       OM_BIT(OMERTA_A_KEY_LOCAL_ID),
+		.peer_id = peer_id,
+		.local_id = local_id,
+	};
+
+	memcpy(ref.ifname, d->ifname, sizeof(ref.ifname));
+	return om_nl_do(d->nl, OMERTA_CMD_KEY_DEL, &om_key_object, &ref, &d->err);
+}
+
 static void adopt_keys(struct om_daemon *d, const struct om_state *state, uint64_t now)
 {
 	for (size_t i = 0; i < state->keys.n; i++) {
@@ -165,9 +188,22 @@ static void adopt_keys(struct om_daemon *d, const struct om_state *state, uint64
 
 		if (!a)
 			continue;
+		if (key->channel) {
+			/* It follows the first channel's. */
+			struct om_agent_known *known =
+				find_known(a, key->local_id - key->channel);
+
+			if (known && known->agreed && key->channel >= known->channels)
+				known->channels = (uint8_t)(key->channel + 1);
+			/* Otherwise renew() would not find it. */
+			else if (!known && key->handshake && a->other_psk)
+				delete_key(d, a->id, key->local_id);
+			continue;
+		}
 		add_known(a, &(struct om_agent_known){
 			.local_id = key->local_id,
 			.agreed = key->handshake,
+			.channels = 1,
 			.used = key->state != OMERTA_KEY_STATE_INSTALLED,
 			.at = now - key->age,
 			.used_at = active ? now : 0,
@@ -184,18 +220,22 @@ static void adopt_keys(struct om_daemon *d, const struct om_state *state, uint64
 	}
 }
 
-static int delete_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_id)
+/* Delete the keys of @n channels, the first channel's last. */
+static int delete_keys(struct om_daemon *d, uint32_t peer_id, uint32_t local_id, uint8_t n)
 {
-	struct om_key ref = {
-		.has = OM_BIT(OMERTA_A_KEY_IFNAME) |
-		       OM_BIT(OMERTA_A_KEY_PEER_ID) |
-		       OM_BIT(OMERTA_A_KEY_LOCAL_ID),
-		.peer_id = peer_id,
-		.local_id = local_id,
-	};
+	int rc = OM_OK;
 
-	memcpy(ref.ifname, d->ifname, sizeof(ref.ifname));
-	return om_nl_do(d->nl, OMERTA_CMD_KEY_DEL, &om_key_object, &ref, &d->err);
+	while (n--) {
+		rc = delete_key(d, peer_id, local_id + n);
+		if (rc && d->err.sys != ENOENT)
+			break;
+	}
+	return rc;
+}
+
+static int delete_known(struct om_daemon *d, uint32_t peer_id, const struct om_agent_known *known)
+{
+	return delete_keys(d, peer_id, known->local_id, known->channels);
 }
 
 /* Delete the keys that were agreed on with another preshared key. */
@@ -210,7 +250,7 @@ static void renew(struct om_daemon *d, struct om_agent_peer *peer)
 
 		if (!known->agreed)
 			continue;
-		if (delete_key(d, peer->id, known->local_id) && d->err.sys != ENOENT) {
+		if (delete_known(d, peer->id, known) && d->err.sys != ENOENT) {
 			d->adopt = true;
 			return;
 		}
@@ -295,6 +335,7 @@ int om_peers_adopt(struct om_daemon *d)
 	om_peers_find_device(d);
 	know_own_time(d);
 	d->mark = state.dev.fwmark;
+	d->channels = state.dev.channels;
 	adopt_state(d, &state);
 	d->mtu_due |= d->network_changed;
 	d->network_changed = false;
@@ -329,8 +370,10 @@ static int get_peer(struct om_daemon *d, uint32_t id, struct om_peer *peer)
 	om_peer_ref(&ref, d->ifname, id);
 	rc = om_nl_get(d->nl, OMERTA_CMD_PEER_GET, &om_peer_object, &ref, peer,
 		       &d->err);
-	if (!rc)
+	if (!rc) {
 		om_list_free(&peer->allowed_ips);
+		om_list_free(&peer->further_channels);
+	}
 	return rc;
 }
 
@@ -360,8 +403,12 @@ bool om_peers_get(struct om_daemon *d, uint32_t id, struct om_peer *peer)
 	const struct om_agent_peer *known = om_agent_find(d->agent, id);
 
 	if (known && !get_peer(d, id, peer) &&
-	    om_key_equal(peer->public_key, known->hs.public))
+	    om_key_equal(peer->public_key, known->hs.public)) {
+		/* There is no event for this change. */
+		if (usable_channels(d, peer->channels) != known->channels)
+			om_peers_look(d, id, false);
 		return true;
+	}
 	om_peers_look(d, id, known && (known->tries || known->wanted));
 	return false;
 }
@@ -404,18 +451,19 @@ static const struct om_agent_known *latest_own(const struct om_agent_peer *peer)
 	return NULL;
 }
 
-/* Delete the oldest inactive key of a peer. */
-static bool make_space(struct om_daemon *d, struct om_agent_peer *peer)
+/* Delete the oldest inactive key of a peer, of those that have one for @channel. */
+static bool make_space(struct om_daemon *d, struct om_agent_peer *peer, uint32_t channel)
 {
 	for (unsigned int i = 0; i < peer->knowns;) {
 		struct om_agent_known *known = &peer->known[i];
 		int rc;
 
-		if (known == latest_used(peer) || known == latest_own(peer)) {
+		if (known == latest_used(peer) || known == latest_own(peer) ||
+		    (channel && channel >= known->channels)) {
 			i++;
 			continue;
 		}
-		rc = delete_key(d, peer->id, known->local_id);
+		rc = delete_known(d, peer->id, known);
 		if (rc && d->err.sys != ENOENT)
 			return false;
 		drop_known(peer, known);
@@ -433,9 +481,45 @@ static int new_key(struct om_daemon *d, const struct om_key *req, uint32_t peer_
 	struct om_agent_peer *peer = om_agent_find(d->agent, peer_id);
 	int rc = om_nl_do(d->nl, OMERTA_CMD_KEY_NEW, &om_key_object, req, &d->err);
 
-	if (rc && d->err.sys == ENOSPC && peer && make_space(d, peer))
+	if (rc && d->err.sys == ENOSPC && peer && make_space(d, peer, req->channel))
 		rc = om_nl_do(d->nl, OMERTA_CMD_KEY_NEW, &om_key_object, req, &d->err);
 	return rc;
+}
+
+/*
+ * Install the keys of the channels but the first, like @req. Returns the number of channels that
+ * have keys, with the first: a channel without them is not used, so that is no failure.
+ */
+static uint8_t install_further(struct om_daemon *d, const struct om_key *req,
+			       const struct om_agent_key *key)
+{
+	struct om_hs_keys keys;
+	struct om_key further;
+	uint8_t i = 1;
+	int rc = OM_OK;
+
+	om_secret_lock(&keys, sizeof(keys));
+	om_secret_lock(&further, sizeof(further));
+	for (; i < key->keys.channels; i++) {
+		om_hs_channel_keys(&key->keys, i, &keys);
+		further = *req;
+		further.has |= OM_BIT(OMERTA_A_KEY_CHANNEL);
+		/* The first channel's key tells when a new one is wanted. */
+		further.has &= ~OM_BIT(OMERTA_A_KEY_SOFT_TIME);
+		further.channel = i;
+		further.local_id = req->local_id + i;
+		further.remote_id = keys.remote_id;
+		memcpy(further.rx_secret, keys.rx, sizeof(further.rx_secret));
+		memcpy(further.tx_secret, keys.tx, sizeof(further.tx_secret));
+		rc = new_key(d, &further, key->peer_id);
+		if (rc)
+			break;
+	}
+	om_secret_wipe(&further, sizeof(further));
+	om_secret_wipe(&keys, sizeof(keys));
+	if (rc)
+		om_daemon_note(d);
+	return i;
 }
 
 bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key)
@@ -463,6 +547,14 @@ bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key)
 		.handshake = 1,
 	};
 	uint64_t now = om_daemon_now();
+	struct om_agent_known known = {
+		.local_id = key->local_id,
+		.agreed = true,
+		.initiator = key->initiator,
+		.used = key->initiator,
+		.at = now,
+		.used_at = key->initiator ? now : 0,
+	};
 	struct om_peer peer;
 	int rc;
 
@@ -470,32 +562,31 @@ bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key)
 		d->err.text[0] = '\0';
 		return false;
 	}
-	om_secret_lock(&req, sizeof(req));
 	if (key->epoch >= 0) {
 		req.has |= OM_BIT(OMERTA_A_KEY_EPOCH);
 		req.epoch = (uint32_t)key->epoch;
 	}
 	memcpy(req.ifname, d->ifname, sizeof(req.ifname));
+	known.channels = install_further(d, &req, key);
+	om_secret_lock(&req, sizeof(req));
 	memcpy(req.rx_secret, key->keys.rx, sizeof(req.rx_secret));
 	memcpy(req.tx_secret, key->keys.tx, sizeof(req.tx_secret));
 	rc = new_key(d, &req, key->peer_id);
 	om_secret_wipe(&req, sizeof(req));
-	if (rc)
+	if (rc) {
+		struct om_err why = d->err;
+
+		delete_keys(d, key->peer_id, key->local_id + 1, known.channels - 1);
+		d->err = why;
 		return false;
+	}
 	/* The id may have passed to another peer in between. */
 	if (!om_peers_get(d, key->peer_id, &peer)) {
-		delete_key(d, key->peer_id, key->local_id);
+		delete_known(d, key->peer_id, &known);
 		d->err.text[0] = '\0';
 		return false;
 	}
-	add_known(om_agent_find(d->agent, key->peer_id), &(struct om_agent_known){
-		.local_id = key->local_id,
-		.agreed = true,
-		.initiator = key->initiator,
-		.used = key->initiator,
-		.at = now,
-		.used_at = key->initiator ? now : 0,
-	});
+	add_known(om_agent_find(d->agent, key->peer_id), &known);
 	return true;
 }
 
@@ -525,7 +616,7 @@ static bool forget(struct om_daemon *d, const struct om_doomed_key *doomed)
 
 	if (!known || known->used)
 		return true;
-	rc = delete_key(d, peer->id, known->local_id);
+	rc = delete_known(d, peer->id, known);
 	drop_known(peer, known);
 	return !rc || d->err.sys == ENOENT;
 }

@@ -34,6 +34,7 @@ struct om_daemon {
 	bool nowhere;			/* peers with a name have no endpoint */
 	uint64_t nowhere_at;		/* when to look for them */
 	uint32_t mark;			/* mark of outgoing datagrams */
+	uint32_t channels;		/* number of the device's */
 	uint32_t mtu;			/* latest choice of the device's MTU, or 0 */
 	bool mtu_due;			/* paths may have changed since */
 	struct om_times *times;

@@ -11,6 +11,7 @@
 #define LABEL_MAC1	"omerta mac1"
 #define LABEL_COOKIE	"omerta cookie"
 #define LABEL_KEM	"omerta mlkem768"
+#define LABEL_CHANNEL	"omerta channel"
 
 #define COOKIE_NONCE	crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 
@@ -23,6 +24,10 @@ _Static_assert(OM_HS_RESPONSE_LEN <= OM_HS_INITIATION_LEN &&
 	       OM_HS_TIME_MSG_LEN_MLKEM <= OM_HS_INITIATION_LEN_MLKEM &&
 	       OM_HS_COOKIE_LEN <= OM_HS_RESPONSE_LEN,
 	       "no reply is longer than its cause");
+/* Payloads of the initiation and the response at most, without the encapsulation key */
+#define OFFER_LEN	(OM_HS_TIME + 4 + 1)
+#define ANSWER_LEN	(4 + 1)
+
 _Static_assert(OM_KEM_SECRET == 32 && OM_NOISE_KEY == 32, "HMAC's keys");
 
 static void put32(uint8_t *p, uint32_t v)
@@ -43,20 +48,23 @@ static void put_header(uint8_t *msg, uint8_t type)
 	msg[3] = type;
 }
 
-static const size_t initiation_len[OM_HS_MODES] = {
-	[OM_HS_CLASSIC] = OM_HS_INITIATION_LEN,
-	[OM_HS_MLKEM] = OM_HS_INITIATION_LEN_MLKEM,
-};
+/* Lengths of the messages in a mode */
+static size_t initiation_len(uint8_t mode)
+{
+	return (mode & OM_HS_MLKEM ? OM_HS_INITIATION_LEN_MLKEM : OM_HS_INITIATION_LEN) +
+	       !!(mode & OM_HS_CHANNELS);
+}
 
-static const size_t response_len[OM_HS_MODES] = {
-	[OM_HS_CLASSIC] = OM_HS_RESPONSE_LEN,
-	[OM_HS_MLKEM] = OM_HS_RESPONSE_LEN_MLKEM,
-};
+static size_t response_len(uint8_t mode)
+{
+	return (mode & OM_HS_MLKEM ? OM_HS_RESPONSE_LEN_MLKEM : OM_HS_RESPONSE_LEN) +
+	       !!(mode & OM_HS_CHANNELS);
+}
 
-static const size_t time_len[OM_HS_MODES] = {
-	[OM_HS_CLASSIC] = OM_HS_TIME_MSG_LEN,
-	[OM_HS_MLKEM] = OM_HS_TIME_MSG_LEN_MLKEM,
-};
+static size_t time_len(uint8_t mode)
+{
+	return mode & OM_HS_MLKEM ? OM_HS_TIME_MSG_LEN_MLKEM : OM_HS_TIME_MSG_LEN;
+}
 
 size_t om_hs_length(const uint8_t *msg, size_t len)
 {
@@ -69,11 +77,12 @@ size_t om_hs_length(const uint8_t *msg, size_t len)
 	case OM_HS_INITIATION:
 		/* And three zeros */
 		mode = get32(msg + 4);
-		ok = mode < OM_HS_MODES && len == initiation_len[mode];
+		ok = mode < OM_HS_MODES && len == initiation_len((uint8_t)mode);
 		break;
 	case OM_HS_RESPONSE:
 		/* In the mode of what it answers */
-		ok = len == OM_HS_RESPONSE_LEN || len == OM_HS_RESPONSE_LEN_MLKEM;
+		for (mode = 0; mode < OM_HS_MODES; mode++)
+			ok |= len == response_len((uint8_t)mode);
 		break;
 	case OM_HS_TIME_MSG:
 		ok = len == OM_HS_TIME_MSG_LEN || len == OM_HS_TIME_MSG_LEN_MLKEM;
@@ -204,13 +213,13 @@ void om_hs_wipe(struct om_hs *h)
 	sodium_memzero(h, sizeof(*h));
 }
 
-static void begin(struct om_hs *h, enum om_hs_mode mode, const struct om_hs_host *host,
+static void begin(struct om_hs *h, uint8_t mode, const struct om_hs_host *host,
 		  const uint8_t *responder)
 {
 	uint8_t prologue[sizeof(PROLOGUE)] = PROLOGUE;
 
 	/* Replaces the terminating zero. */
-	prologue[sizeof(PROLOGUE) - 1] = (uint8_t)mode;
+	prologue[sizeof(PROLOGUE) - 1] = mode;
 	h->mode = mode;
 	om_noise_begin(&h->noise, prologue, sizeof(prologue), &host->pair, responder);
 }
@@ -222,21 +231,24 @@ static bool make_pair(struct om_hs *h)
 	return om_kem_public(h->seed, h->public);
 }
 
-size_t om_hs_initiate(struct om_hs *h, enum om_hs_mode mode,
+size_t om_hs_initiate(struct om_hs *h, uint8_t mode, uint8_t channels,
 		      const struct om_hs_host *host, struct om_hs_peer *peer,
 		      const uint8_t *time, uint32_t key_id, uint64_t now,
 		      uint8_t *out)
 {
-	uint8_t payload[OM_HS_TIME + 4 + OM_KEM_PUBLIC];
+	uint8_t payload[OFFER_LEN + OM_KEM_PUBLIC];
 	size_t len = OM_HS_TIME + 4;
 
 	begin(h, mode, host, peer->public);
+	h->channels = channels;
 	memset(out, 0, 8);
 	put_header(out, OM_HS_INITIATION);
-	out[4] = (uint8_t)mode;
+	out[4] = mode;
 	memcpy(payload, time, OM_HS_TIME);
 	put32(payload + OM_HS_TIME, key_id);
-	if (mode == OM_HS_MLKEM) {
+	if (mode & OM_HS_CHANNELS)
+		payload[len++] = channels;
+	if (mode & OM_HS_MLKEM) {
 		if (!make_pair(h))
 			goto fail;
 		memcpy(payload + len, h->public, OM_KEM_PUBLIC);
@@ -244,8 +256,8 @@ size_t om_hs_initiate(struct om_hs *h, enum om_hs_mode mode,
 	}
 	if (!om_noise_write_1(&h->noise, payload, len, out + 8))
 		goto fail;
-	finish(peer, now, out, initiation_len[mode]);
-	return initiation_len[mode];
+	finish(peer, now, out, initiation_len(mode));
+	return initiation_len(mode);
 fail:
 	om_hs_wipe(h);
 	return 0;
@@ -256,7 +268,7 @@ bool om_hs_read_initiator(struct om_hs *h, const struct om_hs_host *host,
 {
 	if (om_hs_length(msg, len) != len || msg[3] != OM_HS_INITIATION)
 		return false;
-	begin(h, (enum om_hs_mode)msg[4], host, host->pair.public);
+	begin(h, msg[4], host, host->pair.public);
 	if (!om_noise_read_initiator(&h->noise, msg + 8, len - 8 - 2 * OM_HS_MAC)) {
 		om_hs_wipe(h);
 		return false;
@@ -265,22 +277,32 @@ bool om_hs_read_initiator(struct om_hs *h, const struct om_hs_host *host,
 	return true;
 }
 
+/* Return true if an end may have that many channels, with ids from @id on. */
+static bool are_ids(uint32_t id, uint8_t channels)
+{
+	return id && channels && channels <= OM_HS_CHANNELS_MAX &&
+	       id <= UINT32_MAX - (channels - 1U);
+}
+
 bool om_hs_read_offer(struct om_hs *h, const uint8_t *msg, size_t len,
 		      struct om_hs_offer *offer)
 {
-	uint8_t payload[OM_HS_TIME + 4 + OM_KEM_PUBLIC];
+	uint8_t payload[OFFER_LEN + OM_KEM_PUBLIC], *next = payload + OM_HS_TIME + 4;
 
-	if (!om_noise_read_1(&h->noise, msg + 8, len - 8 - 2 * OM_HS_MAC, payload) ||
-	    !get32(payload + OM_HS_TIME)) {
-		om_hs_wipe(h);
-		return false;
-	}
+	if (!om_noise_read_1(&h->noise, msg + 8, len - 8 - 2 * OM_HS_MAC, payload))
+		goto fail;
 	memcpy(offer->public, h->noise.remote_fixed, OM_NOISE_KEY);
 	memcpy(offer->time, payload, OM_HS_TIME);
 	offer->key_id = get32(payload + OM_HS_TIME);
-	if (h->mode == OM_HS_MLKEM)
-		memcpy(h->public, payload + OM_HS_TIME + 4, OM_KEM_PUBLIC);
+	offer->channels = h->mode & OM_HS_CHANNELS ? *next++ : 1;
+	if (!are_ids(offer->key_id, offer->channels))
+		goto fail;
+	if (h->mode & OM_HS_MLKEM)
+		memcpy(h->public, next, OM_KEM_PUBLIC);
 	return true;
+fail:
+	om_hs_wipe(h);
+	return false;
 }
 
 /*
@@ -311,7 +333,7 @@ static bool encapsulate(const struct om_hs *h, const uint8_t *psk, uint8_t *text
 	uint8_t random[OM_KEM_RANDOM], secret[OM_KEM_SECRET];
 	bool ok;
 
-	if (h->mode == OM_HS_CLASSIC) {
+	if (!(h->mode & OM_HS_MLKEM)) {
 		memcpy(out, psk, OM_NOISE_KEY);
 		return true;
 	}
@@ -331,7 +353,7 @@ static bool decapsulate(const struct om_hs *h, const uint8_t *psk, const uint8_t
 	uint8_t secret[OM_KEM_SECRET];
 	bool ok;
 
-	if (h->mode == OM_HS_CLASSIC) {
+	if (!(h->mode & OM_HS_MLKEM)) {
 		memcpy(out, psk, OM_NOISE_KEY);
 		return true;
 	}
@@ -343,9 +365,9 @@ static bool decapsulate(const struct om_hs *h, const uint8_t *psk, const uint8_t
 }
 
 /* Return the offset of the Noise message in a response. */
-static size_t noise_offset(enum om_hs_mode mode)
+static size_t noise_offset(uint8_t mode)
 {
-	return 8 + (mode == OM_HS_MLKEM ? OM_KEM_TEXT : 0);
+	return 8 + (mode & OM_HS_MLKEM ? OM_KEM_TEXT : 0);
 }
 
 /* Write the responder's message without its macs; false if a key is invalid. */
@@ -364,19 +386,27 @@ static bool write_answer(struct om_hs *h, const struct om_hs_peer *peer, uint8_t
 	return ok;
 }
 
+static uint8_t fewer(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
 size_t om_hs_respond(struct om_hs *h, struct om_hs_peer *peer,
-		     const struct om_hs_offer *offer, uint32_t key_id,
+		     const struct om_hs_offer *offer, uint8_t channels, uint32_t key_id,
 		     uint64_t now, uint8_t *out, struct om_hs_keys *keys)
 {
-	size_t len = response_len[h->mode];
-	uint8_t payload[4];
+	size_t len = response_len(h->mode);
+	uint8_t payload[ANSWER_LEN];
 	bool ok;
 
 	put32(payload, key_id);
-	ok = write_answer(h, peer, OM_HS_RESPONSE, offer, payload, sizeof(payload), out);
+	payload[4] = channels;
+	ok = write_answer(h, peer, OM_HS_RESPONSE, offer, payload,
+			  h->mode & OM_HS_CHANNELS ? 5 : 4, out);
 	if (ok) {
 		om_noise_split(&h->noise, keys->rx, keys->tx);
 		keys->remote_id = offer->key_id;
+		keys->channels = fewer(offer->channels, channels);
 		finish(peer, now, out, len);
 	}
 	om_hs_wipe(h);
@@ -387,7 +417,7 @@ size_t om_hs_answer_time(struct om_hs *h, const struct om_hs_peer *peer,
 			 const struct om_hs_offer *offer, const uint8_t *latest,
 			 uint64_t now, uint8_t *out)
 {
-	size_t len = time_len[h->mode];
+	size_t len = time_len(h->mode);
 	bool ok = write_answer(h, peer, OM_HS_TIME_MSG, offer, latest, OM_HS_TIME, out);
 
 	if (ok)
@@ -426,17 +456,21 @@ bool om_hs_read_response(struct om_hs *h, const struct om_hs_peer *peer,
 			 struct om_hs_keys *keys)
 {
 	struct om_noise copy;
-	uint8_t payload[4];
+	uint8_t payload[ANSWER_LEN];
+	uint8_t channels = 1;
 	bool ok;
 
-	if (len != response_len[h->mode] || msg[3] != OM_HS_RESPONSE)
+	if (len != response_len(h->mode) || msg[3] != OM_HS_RESPONSE)
 		return false;
 	om_secret_lock(&copy, sizeof(copy));
-	ok = read_answer(h, peer, msg, &copy, payload, sizeof(payload)) &&
-	     get32(payload);
+	ok = read_answer(h, peer, msg, &copy, payload, h->mode & OM_HS_CHANNELS ? 5 : 4);
+	if (ok && h->mode & OM_HS_CHANNELS)
+		channels = payload[4];
+	ok = ok && are_ids(get32(payload), channels);
 	if (ok) {
 		om_noise_split(&copy, keys->tx, keys->rx);
 		keys->remote_id = get32(payload);
+		keys->channels = h->mode & OM_HS_CHANNELS ? fewer(h->channels, channels) : 1;
 		om_hs_wipe(h);
 	}
 	om_secret_wipe(&copy, sizeof(copy));
@@ -449,10 +483,31 @@ bool om_hs_read_time(const struct om_hs *h, const struct om_hs_peer *peer,
 	struct om_noise copy;
 	bool ok;
 
-	if (len != time_len[h->mode] || msg[3] != OM_HS_TIME_MSG)
+	if (len != time_len(h->mode) || msg[3] != OM_HS_TIME_MSG)
 		return false;
 	om_secret_lock(&copy, sizeof(copy));
 	ok = read_answer(h, peer, msg, &copy, time, OM_HS_TIME);
 	om_secret_wipe(&copy, sizeof(copy));
 	return ok;
+}
+
+/* HKDF-SHA256 (RFC 5869) without a salt, one block */
+static void derive(const uint8_t *secret, uint8_t channel, uint8_t *out)
+{
+	uint8_t info[sizeof(LABEL_CHANNEL)] = LABEL_CHANNEL, key[32];
+	static const uint8_t none[32], one = 1;
+
+	/* Replaces the terminating zero. */
+	info[sizeof(info) - 1] = channel;
+	om_noise_hmac(none, secret, OM_NOISE_KEY, NULL, 0, key);
+	om_noise_hmac(key, info, sizeof(info), &one, 1, out);
+	sodium_memzero(key, sizeof(key));
+}
+
+void om_hs_channel_keys(const struct om_hs_keys *keys, uint8_t channel, struct om_hs_keys *out)
+{
+	derive(keys->rx, channel, out->rx);
+	derive(keys->tx, channel, out->tx);
+	out->remote_id = keys->remote_id + channel;
+	out->channels = 1;
 }

@@ -19,14 +19,19 @@
 #define OM_HS_COOKIE		0x22
 #define OM_HS_TIME_MSG		0x23	/* the answer to an initiation that is too old */
 
-/* Modes of a handshake; the initiation says which */
-enum om_hs_mode {
-	OM_HS_CLASSIC,
-	OM_HS_MLKEM,		/* with a key encapsulation, see kem.h */
-	OM_HS_MODES
-};
+/* The mode of a handshake is a sum of these; the initiation says which. */
+#define OM_HS_CLASSIC	0
+#define OM_HS_MLKEM	1		/* with a key encapsulation, see kem.h */
+#define OM_HS_CHANNELS	2		/* both ends say how many channels they want */
+#define OM_HS_MODES	4
 
-/* Lengths of the datagrams; all but the cookie have one for either mode. */
+/* Most channels of a peer */
+#define OM_HS_CHANNELS_MAX	64
+
+/*
+ * Lengths of the datagrams in the classic mode, and with a key encapsulation. With channels, the
+ * initiation and the response are longer by 1.
+ */
 #define OM_HS_INITIATION_LEN	(8 + OM_NOISE_1 + OM_HS_TIME + 4 + 2 * OM_HS_MAC)
 #define OM_HS_RESPONSE_LEN	(8 + OM_NOISE_2 + 4 + 2 * OM_HS_MAC)
 #define OM_HS_TIME_MSG_LEN	(8 + OM_NOISE_2 + OM_HS_TIME + 2 * OM_HS_MAC)
@@ -34,7 +39,7 @@ enum om_hs_mode {
 #define OM_HS_INITIATION_LEN_MLKEM	(OM_HS_INITIATION_LEN + OM_KEM_PUBLIC)
 #define OM_HS_RESPONSE_LEN_MLKEM	(OM_HS_RESPONSE_LEN + OM_KEM_TEXT)
 #define OM_HS_TIME_MSG_LEN_MLKEM	(OM_HS_TIME_MSG_LEN + OM_KEM_TEXT)
-#define OM_HS_LEN_MAX		OM_HS_INITIATION_LEN_MLKEM
+#define OM_HS_LEN_MAX		(OM_HS_INITIATION_LEN_MLKEM + 1)
 
 /* Lifetime of a cookie */
 #define OM_HS_COOKIE_MS		120000
@@ -65,7 +70,8 @@ struct om_hs_peer {
 /* A handshake in progress; wiped when it ends */
 struct om_hs {
 	struct om_noise noise;
-	enum om_hs_mode mode;
+	uint8_t mode;
+	uint8_t channels;			/* number that this end wants */
 	uint8_t seed[OM_KEM_SEED];		/* the initiator's */
 	uint8_t public[OM_KEM_PUBLIC];		/* its public key */
 };
@@ -75,6 +81,7 @@ struct om_hs_offer {
 	uint8_t public[OM_NOISE_KEY];	/* the initiator's static key */
 	uint8_t time[OM_HS_TIME];
 	uint32_t key_id;		/* the initiator's local key id */
+	uint8_t channels;		/* number that it wants, 1 in other modes */
 };
 
 /* The outcome of a handshake */
@@ -82,6 +89,7 @@ struct om_hs_keys {
 	uint8_t rx[OM_NOISE_KEY];
 	uint8_t tx[OM_NOISE_KEY];
 	uint32_t remote_id;
+	uint8_t channels;		/* number that both ends want */
 };
 
 /* Complete a host after its secret key is set; false if that is no valid key. */
@@ -100,7 +108,7 @@ bool om_hs_check(const struct om_hs_host *host, const uint8_t *msg, size_t len);
  * change nothing if the message is not authentic. Random values are generated when they are
  * sent.
  */
-size_t om_hs_initiate(struct om_hs *h, enum om_hs_mode mode,
+size_t om_hs_initiate(struct om_hs *h, uint8_t mode, uint8_t channels,
 		      const struct om_hs_host *host, struct om_hs_peer *peer,
 		      const uint8_t *time, uint32_t key_id, uint64_t now,
 		      uint8_t *out);
@@ -113,7 +121,7 @@ bool om_hs_read_initiator(struct om_hs *h, const struct om_hs_host *host,
 bool om_hs_read_offer(struct om_hs *h, const uint8_t *msg, size_t len,
 		      struct om_hs_offer *offer);
 size_t om_hs_respond(struct om_hs *h, struct om_hs_peer *peer,
-		     const struct om_hs_offer *offer, uint32_t key_id,
+		     const struct om_hs_offer *offer, uint8_t channels, uint32_t key_id,
 		     uint64_t now, uint8_t *out, struct om_hs_keys *keys);
 bool om_hs_read_response(struct om_hs *h, const struct om_hs_peer *peer,
 			 const uint8_t *msg, size_t len,
@@ -130,6 +138,9 @@ bool om_hs_read_time(const struct om_hs *h, const struct om_hs_peer *peer,
 		     const uint8_t *msg, size_t len, uint8_t time[OM_HS_TIME]);
 /* Return the key id of the initiation that a response or time message claims to answer. */
 uint32_t om_hs_response_id(const uint8_t *msg);
+
+/* Derive the keys of channel @channel, from 1 on, from those of a handshake. */
+void om_hs_channel_keys(const struct om_hs_keys *keys, uint8_t channel, struct om_hs_keys *out);
 
 bool om_hs_take_cookie(struct om_hs_peer *peer, uint64_t now,
 		       const uint8_t *msg, size_t len);

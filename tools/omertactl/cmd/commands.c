@@ -21,6 +21,7 @@ static const struct om_opt link_opts[] = {
 	{ "control-source-rate", FIELD(DEVICE, CONTROL_SOURCE_RATE) },
 	{ "control-share", FIELD(DEVICE, CONTROL_SHARE) },
 	{ "channels", FIELD(DEVICE, CHANNELS) },
+	{ "channel-port", FIELD(DEVICE, CHANNEL_PORT) },
 	{ 0 }
 };
 
@@ -29,7 +30,8 @@ static const struct om_opt link_opts[] = {
 	{ "name", FIELD(PEER, NAME) },					\
 	{ "public-key", FIELD(PEER, PUBLIC_KEY) },			\
 	{ "endpoint", FIELD(PEER, ENDPOINT_ADDR) },			\
-	{ "keepalive", FIELD(PEER, KEEPALIVE) }
+	{ "keepalive", FIELD(PEER, KEEPALIVE) },				\
+	{ "channels", FIELD(PEER, CHANNELS) }
 
 static const struct om_opt peer_add_opts[] = {
 	{ "id", FIELD(PEER, ID), .required = true },
@@ -67,6 +69,7 @@ static const struct om_opt key_add_opts[] = {
 	{ "hard-records", FIELD(KEY, HARD_RECORDS) },
 	{ "hard-bytes", FIELD(KEY, HARD_BYTES) },
 	{ "epoch", FIELD(KEY, EPOCH) },
+	{ "channel", FIELD(KEY, CHANNEL) },
 	{ 0 }
 };
 
@@ -141,11 +144,11 @@ static const struct om_opt bench_opts[] = {
 
 #define PEER_WORD	"N|NAME|PUBLIC-KEY"
 #define LINK_USAGE \
-	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off] [df unset|set|inherit] [engine auto|lib|NAME] [control-rate N] [control-source-rate N] [control-share N] [channels N]"
+	"[listen-port P] [fwmark M|off] [chunk-size N] [policy auto|inline|percpu] [percpu-threshold BYTES] [cpus LIST|all] [batch on|off] [df unset|set|inherit] [engine auto|lib|NAME] [control-rate N] [control-source-rate N] [control-share N] [channels N] [channel-port P]"
 #define PEER_USAGE \
-	"[name S] [public-key BASE64|none] [endpoint HOST:PORT] [allowed-ips LIST|@FILE] [keepalive SECS|off]"
+	"[name S] [public-key BASE64|none] [endpoint HOST:PORT] [allowed-ips LIST|@FILE] [keepalive SECS|off] [channels N]"
 #define LIMITS_USAGE \
-	"[activate manual|now|on-first-record] [seal-time S] [open-time S] [soft-time S] [soft-records N] [soft-bytes N] [hard-records N] [hard-bytes N] [epoch N]"
+	"[activate manual|now|on-first-record] [seal-time S] [open-time S] [soft-time S] [soft-records N] [soft-bytes N] [hard-records N] [hard-bytes N] [epoch N] [channel N]"
 
 #define BENCH_WORK_USAGE \
 	"[engine NAME] [chunk-size N] [bytes N] [direction seal|open|both] [list N]"

@@ -329,7 +329,8 @@ static void put_key_age(const struct om_state *s, const struct om_peer *p)
 
 	/* The dump may have caught the key before it retired, and the next one. */
 	while ((k = om_state_next_key(s, p->id, k)))
-		if (k->state == OMERTA_KEY_STATE_ACTIVE && (k->has & OM_BIT(OMERTA_A_KEY_AGE))) {
+		if (k->state == OMERTA_KEY_STATE_ACTIVE && !k->channel &&
+		    (k->has & OM_BIT(OMERTA_A_KEY_AGE))) {
 			sample(NULL, (double)k->age / 1000);
 			return;
 		}

@@ -489,6 +489,38 @@ static void show_peer_traffic(const struct om_state *s, const struct om_peer *p)
 	}
 }
 
+static void show_peer_channels(const struct om_peer *p)
+{
+	char buf[OM_VALUE_LEN];
+
+	for (size_t i = 0; i < p->further_channels.n; i++) {
+		const struct om_peer_channel *c =
+			OM_AT(&p->further_channels, struct om_peer_channel, i);
+		const struct om_field *f = om_field_get(&om_peer_channel_object,
+							OMERTA_A_PEER_CHANNEL_STATE);
+
+		label("channel");
+		printf("%" PRIu32 ": %s", c->channel, om_value_format(f, c, buf));
+		if (c->has & OM_BIT(OMERTA_A_PEER_CHANNEL_ENDPOINT_ADDR)) {
+			const struct om_peer to = {
+				.has = OM_BIT(OMERTA_A_PEER_ENDPOINT_SCOPE),
+				.endpoint_addr = c->endpoint_addr,
+				.endpoint_port = c->endpoint_port,
+				.endpoint_scope = c->endpoint_scope,
+			};
+
+			om_endpoint_format(buf, sizeof(buf), &to);
+			printf(", from port %u to %s", c->local_port, buf);
+		}
+		if (c->has & OM_BIT(OMERTA_A_PEER_CHANNEL_RX_AGE)) {
+			fputs(", latest record ", stdout);
+			put_age(c->rx_age);
+			fputs(" ago", stdout);
+		}
+		putchar('\n');
+	}
+}
+
 static void show_peer(const struct om_state *s, const struct om_peer *p)
 {
 	char buf[4 * sizeof(p->name) + 32];
@@ -517,6 +549,7 @@ static void show_peer(const struct om_state *s, const struct om_peer *p)
 		puts("silent");
 	}
 	show_peer_traffic(s, p);
+	show_peer_channels(p);
 }
 
 static void show_key_limits(const struct om_key *k)
@@ -539,6 +572,8 @@ static void show_key(const struct om_key *k)
 	char buf[OM_VALUE_LEN];
 
 	label("key");
+	if (k->channel)
+		printf("channel %" PRIu32 ", ", k->channel);
 	printf("local 0x%x, remote 0x%x, ", k->local_id, k->remote_id);
 	paint(k->state == OMERTA_KEY_STATE_ACTIVE ? CYAN :
 	      k->state == OMERTA_KEY_STATE_DEAD ? RED : BOLD,

@@ -39,6 +39,7 @@ static int find_public(struct om_ctx *ctx, const char *ifname, const char *text,
 		return rc;
 	}
 	om_list_free(&peer.allowed_ips);
+	om_list_free(&peer.further_channels);
 	memcpy(public, peer.public_key, OMERTA_KEY_LEN);
 	return om_key_is_zero(public) ?
 		       om_err(&ctx->err, OM_SYSTEM, "%s peer %u has no public key",

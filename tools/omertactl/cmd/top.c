@@ -219,7 +219,7 @@ static const struct om_key *active_key(const struct om_state *s, uint32_t peer)
 	const struct om_key *k = NULL;
 
 	while ((k = om_state_next_key(s, peer, k)))
-		if (k->state == OMERTA_KEY_STATE_ACTIVE)
+		if (k->state == OMERTA_KEY_STATE_ACTIVE && !k->channel)
 			break;
 	return k;
 }

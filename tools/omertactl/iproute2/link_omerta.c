@@ -19,6 +19,7 @@ static const uint8_t settings[] = {
 	OMERTA_A_DEVICE_BATCH, OMERTA_A_DEVICE_DF, OMERTA_A_DEVICE_ENGINE,
 	OMERTA_A_DEVICE_CONTROL_RATE, OMERTA_A_DEVICE_CONTROL_SOURCE_RATE,
 	OMERTA_A_DEVICE_CONTROL_SHARE, OMERTA_A_DEVICE_CHANNELS,
+	OMERTA_A_DEVICE_CHANNEL_PORT,
 	OMERTA_A_DEVICE_MAX_MTU,
 };
 
@@ -57,7 +58,7 @@ static void print_help(struct link_util *lu, int argc, char **argv, FILE *f)
 		"\t[ policy auto|inline|percpu ] [ percpu-threshold BYTES ] [ cpus LIST|all ]\n"
 		"\t[ batch on|off ] [ df unset|set|inherit ] [ engine auto|lib|NAME ]\n"
 		"\t[ control-rate N ] [ control-source-rate N ] [ control-share 1..16 ]\n"
-		"\t[ channels 1..64 ]\n\n"
+		"\t[ channels 1..64 ] [ channel-port PORT ]\n\n"
 		"Peers and keys are set by omertactl(8), which also explains each setting.\n",
 		lu->id);
 }

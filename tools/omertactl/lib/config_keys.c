@@ -81,8 +81,11 @@ static int add_prefixes(struct om_parser *p, const struct om_field *f,
 static int check_peer(struct om_parser *p, const struct om_field *f,
 		      const char *at)
 {
-	const struct om_peer *peer = om_parser_peer(p);
+	struct om_peer *peer = om_parser_peer(p);
 
+	/* As the kernel says it */
+	if (f->attr == OMERTA_A_PEER_CHANNELS && peer->channels == 1)
+		peer->channels = 0;
 	if (f->attr == OMERTA_A_PEER_ID) {
 		if (om_peer_index_id(&p->seen, peer->id, NULL))
 			return om_parser_fail(p, at, "Id: \"%u\": another peer has this id",

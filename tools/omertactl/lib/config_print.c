@@ -4,6 +4,7 @@
 #include "lib/addr.h"
 #include "lib/value.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,7 +76,10 @@ void om_config_print_field(FILE *out, const struct om_field *f, const void *data
 		return;
 	}
 	fprintf(out, "%s = ", f->conf);
-	if (f->format == OM_TEXT)
+	/* The kernel says 0 for one channel. */
+	if (om_value_is_number(f) && om_field_uint(f, data) < f->min)
+		fprintf(out, "%" PRIu64, (uint64_t)f->min);
+	else if (f->format == OM_TEXT)
 		print_quoted(out, om_field_ptr(f, data));
 	else
 		fputs(om_value_format(f, data, buf), out);

@@ -23,6 +23,10 @@ static const char *const failure_names[] = {
 	"mode", "old-time", "last-time", "limit", "system", NULL
 };
 
+static const char *const channel_state_names[] = {
+	"closed", "opening", "open", "silent", NULL
+};
+
 static const char *const direction_names[] = { "seal", "open", "both", NULL };
 static const char *const strategy_names[] = {
 	"inline", "percpu", "unbound", "kthread", "padata", "napi", NULL
@@ -74,6 +78,9 @@ static const char *const schedule_names[] = {
 	{ .name = n, .attr = OMERTA_A_AGENT_STATS_##A,			\
 	  .type = OM_UINT, .format = OM_DEC,				\
 	  AT(struct om_agent_stats, v[OMERTA_A_AGENT_STATS_##A]) }
+#define PC(A, n, m, t, fmt, ...)						\
+	{ .name = n, .attr = OMERTA_A_PEER_CHANNEL_##A, .type = t,	\
+	  .format = fmt, AT(struct om_peer_channel, m), __VA_ARGS__ }
 #define H(A, n, m, fmt, ...)						\
 	{ .name = n, .attr = OMERTA_A_HANDSHAKE_##A, .type = OM_U32,	\
 	  .format = fmt, AT(struct om_handshake, m), __VA_ARGS__ }
@@ -212,6 +219,8 @@ static const struct om_field device_fields[] = {
 	  .min = 1, .max = 64, .conf = "Channels"),
 	D(CHANNEL_STATS, "channel-stats", channel_stats, OM_MULTI, OM_GROUP,
 	  .json_only = true, .nest = &channel_stats_object),
+	D(CHANNEL_PORT, "channel-port", channel_port, OM_U16, OM_DEC, .max = 65411,
+	  .conf = "ChannelPort"),
 };
 
 static const struct om_field prefix_fields[] = {
@@ -239,6 +248,19 @@ static const struct om_field peer_stats_fields[] = {
 static const struct om_object peer_stats_object =
 	OBJECT("peer-stats", struct om_peer_stats, peer_stats_fields);
 
+static const struct om_field peer_channel_fields[] = {
+	PC(CHANNEL, "channel", channel, OM_U32, OM_DEC),
+	PC(STATE, "state", state, OM_U32, OM_ENUM, .names = channel_state_names),
+	PC(ENDPOINT_ADDR, "endpoint-addr", endpoint_addr, OM_ADDR, OM_HOST),
+	PC(ENDPOINT_PORT, "endpoint-port", endpoint_port, OM_U16, OM_DEC),
+	PC(ENDPOINT_SCOPE, "endpoint-scope", endpoint_scope, OM_U32, OM_DEC),
+	PC(LOCAL_PORT, "local-port", local_port, OM_U16, OM_DEC),
+	PC(RX_AGE, "rx-age", rx_age, OM_UINT, OM_MSEC),
+};
+
+const struct om_object om_peer_channel_object =
+	OBJECT("peer-channel", struct om_peer_channel, peer_channel_fields);
+
 static const struct om_field peer_fields[] = {
 	P(IFINDEX, "ifindex", ifindex, OM_U32, OM_DEC, .min = 1),
 	P(IFNAME, "ifname", ifname, OM_STR, OM_IFNAME),
@@ -262,6 +284,10 @@ static const struct om_field peer_fields[] = {
 	P(PATH_MTU, "path-mtu", path_mtu, OM_U32, OM_DEC),
 	P(SILENT, "silent", silent, OM_FLAG, OM_DEC),
 	P(HANDSHAKE, "handshake", handshake, OM_NEST, OM_GROUP, .nest = &om_handshake_object),
+	P(CHANNELS, "channels", channels, OM_U32, OM_DEC, .min = 1, .max = 64,
+	  .conf = "Channels"),
+	P(FURTHER_CHANNELS, "further-channels", further_channels, OM_MULTI, OM_GROUP,
+	  .json_only = true, .nest = &om_peer_channel_object),
 };
 
 static const struct om_field key_fields[] = {
@@ -293,6 +319,7 @@ static const struct om_field key_fields[] = {
 	K(REPLAYS, "replays", replays, OM_UINT, OM_DEC),
 	K(EPOCH, "epoch", epoch, OM_U32, OM_DEC),
 	K(HANDSHAKE, "handshake", handshake, OM_FLAG, OM_DEC),
+	K(CHANNEL, "channel", channel, OM_U32, OM_DEC, .min = 1, .max = 63),
 };
 
 static const struct om_field control_fields[] = {
@@ -446,7 +473,11 @@ void om_peer_ref(struct om_peer *peer, const char *ifname, uint32_t id)
 
 void om_peers_free(struct om_list *peers)
 {
-	for (size_t i = 0; i < peers->n; i++)
-		om_list_free(&OM_AT(peers, struct om_peer, i)->allowed_ips);
+	for (size_t i = 0; i < peers->n; i++) {
+		struct om_peer *peer = OM_AT(peers, struct om_peer, i);
+
+		om_list_free(&peer->allowed_ips);
+		om_list_free(&peer->further_channels);
+	}
 	om_list_free(peers);
 }

@@ -124,6 +124,7 @@ struct om_device {
 	uint32_t control_share;
 	uint32_t channels;
 	struct om_list channel_stats;	/* struct om_channel_stats */
+	uint16_t channel_port;
 	uint32_t used_secrets;
 	uint32_t used_secrets_max;
 	uint32_t agent_pid;
@@ -154,6 +155,18 @@ struct om_handshake {
 	uint32_t failure;
 };
 
+/* A channel of a peer but the first */
+struct om_peer_channel {
+	uint64_t has;
+	uint32_t channel;
+	uint32_t state;
+	struct om_addr endpoint_addr;
+	uint16_t endpoint_port;
+	uint32_t endpoint_scope;
+	uint16_t local_port;
+	uint64_t rx_age;
+};
+
 struct om_peer {
 	uint64_t has;
 	uint32_t ifindex;
@@ -172,6 +185,8 @@ struct om_peer {
 	uint32_t path_mtu;
 	uint8_t silent;
 	struct om_handshake handshake;
+	uint32_t channels;
+	struct om_list further_channels;	/* struct om_peer_channel */
 };
 
 struct om_key {
@@ -203,6 +218,7 @@ struct om_key {
 	uint64_t replays;
 	uint32_t epoch;
 	uint8_t handshake;
+	uint32_t channel;
 };
 
 /* A control datagram */
@@ -257,6 +273,7 @@ extern const struct om_object om_peer_object;
 extern const struct om_object om_key_object;
 extern const struct om_object om_prefix_object;
 extern const struct om_object om_handshake_object;
+extern const struct om_object om_peer_channel_object;
 extern const struct om_object om_control_object;
 extern const struct om_object om_report_object;
 

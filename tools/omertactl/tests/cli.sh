@@ -124,7 +124,7 @@ completion() {
 	completes "1 alice 20" peer del omr0 peer ""
 	completes "alice" key activate omr0 peer a
 	completes "manual now on-first-record" key add omr0 peer 1 activate ""
-	completes "peer name public-key endpoint keepalive allowed-ips" peer set omr0 ""
+	completes "peer name public-key endpoint keepalive channels allowed-ips" peer set omr0 ""
 	completes "omr0 omr1" -j show ""
 	completes "omr0 omr1 all watch every count" stats ""
 	touch "$tmp/omr7.conf"

@@ -108,7 +108,7 @@ static void unknown(void *ctx)
 	(void)ctx;
 }
 
-static void see_mode(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
+static void see_mode(void *ctx, uint32_t peer_id, uint8_t mode)
 {
 	(void)ctx;
 	if (peer_id != PEER_ID || mode >= OM_HS_MODES)
@@ -116,7 +116,7 @@ static void see_mode(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
 }
 
 static void see_trouble(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
-			enum om_hs_mode mode)
+			uint8_t mode)
 {
 	if (trouble >= OM_AGENT_TROUBLES)
 		abort();
@@ -205,15 +205,15 @@ static bool change(uint8_t *msg, size_t len, size_t at, const uint8_t *mask,
 }
 
 /* Return true if the agent accepts messages in this mode. */
-static bool welcome(enum om_hs_mode mode)
+static bool welcome(uint8_t mode)
 {
 	enum om_kem_policy kem = w.agent.first->kem;
 
-	return kem == OM_KEM_ON || (kem == OM_KEM_REQUIRED) == (mode == OM_HS_MLKEM);
+	return kem == OM_KEM_ON || (kem == OM_KEM_REQUIRED) == !!(mode & OM_HS_MLKEM);
 }
 
 /* The peer begins. The same again is a replay. */
-static void initiation(enum om_hs_mode mode, size_t at, const uint8_t *mask, size_t n)
+static void initiation(uint8_t mode, size_t at, const uint8_t *mask, size_t n)
 {
 	uint8_t msg[OM_HS_LEN_MAX], time[OM_HS_TIME] = { 0x40 };
 	unsigned int before = w.installed;
@@ -223,7 +223,7 @@ static void initiation(enum om_hs_mode mode, size_t at, const uint8_t *mask, siz
 	w.seconds++;
 	w.now += OM_AGENT_GAP_MS;
 	memcpy(time + 4, &(uint32_t){ __builtin_bswap32(w.seconds) }, 4);
-	len = om_hs_initiate(&w.hs, mode, &w.host, &w.to, time, 7, w.now, msg);
+	len = om_hs_initiate(&w.hs, mode, w.channels, &w.host, &w.to, time, 7, w.now, msg);
 	if (!len)
 		abort();
 	om_hs_wipe(&w.hs);
@@ -249,7 +249,7 @@ static void response(size_t at, const uint8_t *mask, size_t n)
 	if (!read_initiation(&w.hs, &w.host, w.initiation, w.initiation_len,
 				   &offer))
 		abort();
-	len = om_hs_respond(&w.hs, &w.to, &offer, 9, w.now, msg, &keys);
+	len = om_hs_respond(&w.hs, &w.to, &offer, w.channels, 9, w.now, msg, &keys);
 	if (!len)
 		abort();
 	changed = change(msg, len, at, mask, n);
@@ -316,7 +316,7 @@ static void raw(const uint8_t *data, size_t n, bool mac1)
 	deliver(msg, len, false);
 }
 
-static void set_up(enum om_kem_policy kem)
+static void set_up(enum om_kem_policy kem, uint8_t channels)
 {
 	struct om_agent_peer *peer;
 
@@ -331,19 +331,21 @@ static void set_up(enum om_kem_policy kem)
 		abort();
 	peer = om_agent_add(&w.agent, PEER_ID, w.host.pair.public);
 	peer->kem = kem;
+	peer->channels = channels;
+	w.channels = 3;
 	memcpy(w.to.public, w.agent.host.pair.public, OM_NOISE_KEY);
 	om_hs_peer_init(&w.to);
 }
 
 /*
- * Input: a byte for the agent's use of ML-KEM; then steps, each with a kind, a position in
+ * Input: a byte for the agent's use of ML-KEM and of channels; then steps, each with a kind, a position in
  * units of eight bytes, a length, and that many bytes
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!size)
 		return 0;
-	set_up((enum om_kem_policy)(data[0] % 3));
+	set_up((enum om_kem_policy)(data[0] % 3), data[0] & 0x80 ? 2 : 1);
 	data++;
 	size--;
 	while (size >= 3) {
@@ -356,10 +358,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			raw(bytes, n > 160 ? 160 : n, data[0] % 8);
 			break;
 		case 2:
-			initiation(OM_HS_CLASSIC, data[1], bytes, n);
+			initiation(data[0] / 8 % 2 * OM_HS_CHANNELS, data[1], bytes, n);
 			break;
 		case 3:
-			initiation(OM_HS_MLKEM, 8 * data[1], bytes, n);
+			initiation(OM_HS_MLKEM + data[0] / 8 % 2 * OM_HS_CHANNELS, 8 * data[1],
+				   bytes, n);
 			break;
 		case 4:
 			response(8 * data[1], bytes, n);

@@ -191,7 +191,7 @@ static size_t initiate(uint32_t i, uint8_t msg[OM_HS_LEN_MAX])
 		time[7 - k] |= (uint8_t)((uint64_t)ts.tv_sec >> 8 * k);
 	for (int k = 0; k < 4; k++)
 		time[11 - k] = (uint8_t)((uint32_t)ts.tv_nsec >> 8 * k);
-	return om_hs_initiate(&host[i].begun, OM_HS_CLASSIC, &host[i].hs, &device, time, i,
+	return om_hs_initiate(&host[i].begun, OM_HS_CLASSIC, 1, &host[i].hs, &device, time, i,
 			      now_us() / 1000, msg);
 }
 
@@ -261,7 +261,7 @@ static void answer(uint32_t i, struct sockaddr_in *from, uint8_t *msg, size_t le
 	if (!read_initiation(&h, &host[i].hs, msg, len, &offer) ||
 	    memcmp(offer.public, device.public, sizeof(offer.public)))
 		errx(1, "host %u: an initiation that is none of ours", i);
-	len = om_hs_respond(&h, &device, &offer, i, now_us() / 1000, out, &host[i].keys);
+	len = om_hs_respond(&h, &device, &offer, 1, i, now_us() / 1000, out, &host[i].keys);
 	send_from(i, from, out, len);
 	host[i].confirmed = false;
 }

@@ -90,6 +90,87 @@ static void modes(void)
 	}
 }
 
+/* The modes and the number of channels that A and B agree on, and the time it takes */
+static void channels(void)
+{
+	enum { NONE = OM_HS_MODES, BOTH = OM_HS_MLKEM | OM_HS_CHANNELS };
+	static const struct {
+		enum om_kem_policy a, b;
+		uint8_t of_a, of_b;
+		bool old;
+		unsigned int mode, seconds;
+	} cases[] = {
+		{ OM_KEM_OFF, OM_KEM_OFF, 2, 2, false, OM_HS_CHANNELS, 1 },
+		{ OM_KEM_OFF, OM_KEM_OFF, 64, 3, false, OM_HS_CHANNELS, 1 },
+		{ OM_KEM_OFF, OM_KEM_OFF, 2, 64, false, OM_HS_CHANNELS, 1 },
+		{ OM_KEM_OFF, OM_KEM_OFF, 2, 1, false, OM_HS_CHANNELS, 1 },
+		{ OM_KEM_OFF, OM_KEM_OFF, 1, 2, false, OM_HS_CLASSIC, 1 },
+		{ OM_KEM_OFF, OM_KEM_OFF, 2, 2, true, OM_HS_CLASSIC, 6 },
+		{ OM_KEM_ON, OM_KEM_ON, 2, 2, false, BOTH, 1 },
+		{ OM_KEM_ON, OM_KEM_ON, 2, 2, true, OM_HS_CLASSIC, 6 },
+		{ OM_KEM_ON, OM_KEM_OFF, 2, 2, false, OM_HS_CLASSIC, 6 },
+		{ OM_KEM_ON, OM_KEM_REQUIRED, 2, 2, false, BOTH, 1 },
+		{ OM_KEM_ON, OM_KEM_REQUIRED, 2, 2, true, OM_HS_MLKEM, 17 },
+		{ OM_KEM_REQUIRED, OM_KEM_ON, 2, 2, true, OM_HS_MLKEM, 6 },
+		{ OM_KEM_REQUIRED, OM_KEM_OFF, 2, 2, false, NONE, 90 },
+	};
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(cases); i++) {
+		const struct world_end *a = &world.end[A], *b = &world.end[B];
+		unsigned int mode = cases[i].mode;
+		uint8_t n = mode & OM_HS_CHANNELS ?
+			    (cases[i].of_a < cases[i].of_b ? cases[i].of_a : cases[i].of_b) : 1;
+
+		world_set_up_with(cases[i].a, cases[i].b);
+		world_configure(A, cases[i].a, cases[i].of_a);
+		world_configure(B, cases[i].b, cases[i].of_b);
+		world.before_channels = cases[i].old;
+		world.quiet = true;
+		world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
+		world_run(cases[i].seconds);
+		unit_ok(mode == NONE ? !a->installed && !b->installed :
+			a->installed == 1 && b->installed == 1 &&
+			world_peer(A)->mode == mode &&
+			a->key[0].k.keys.channels == n && b->key[0].k.keys.channels == n &&
+			a->key[0].k.keys.remote_id == b->key[0].k.local_id,
+			"agent: with or without channels", "%zu: %s", i, world_counts());
+		world_tear_down();
+	}
+}
+
+/* A key with less than is wanted is replaced soon, one that wants more at once. */
+static void more_channels(void)
+{
+	const struct world_end *a = &world.end[A], *b = &world.end[B];
+
+	world_set_up();
+	world_configure(A, OM_KEM_OFF, 2);
+	world_configure(B, OM_KEM_OFF, 2);
+	world.before_channels = true;
+	world.quiet = true;
+	world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
+	world_run(6);
+	world.before_channels = false;
+	world.quiet = false;
+	world_run(6);
+	unit_ok(a->installed == 2 && b->installed == 2 && a->agreed[OM_HS_CHANNELS] == 1 &&
+		b->agreed[OM_HS_CHANNELS] == 1 && world_nothing_lost(),
+		"agent: channels a little later", "%s", world_counts());
+	world_run(30);
+	unit_ok(a->installed == 2, "agent: and no more keys for that", "%s", world_counts());
+	world_configure(B, OM_KEM_OFF, 3);
+	world_configure(A, OM_KEM_OFF, 4);
+	world_run(7);
+	unit_ok(a->key[a->keys - 1].k.keys.channels == 3 &&
+		b->key[b->keys - 1].k.keys.channels == 3 && world_nothing_lost(),
+		"agent: more channels are wanted", "%s", world_counts());
+	world_configure(A, OM_KEM_OFF, 1);
+	world_run(OM_AGENT_SOFT_S + 10);
+	unit_ok(b->key[b->keys - 1].k.keys.channels == 1 && world_nothing_lost(),
+		"agent: none are wanted", "%s", world_counts());
+	world_tear_down();
+}
+
 /* An attacker who drops long messages forces classic keys, except with "required". */
 static void downgraded(void)
 {
@@ -236,8 +317,8 @@ static void refused_once(void)
 	world_run(12);
 	unit_ok(b->refused[OM_HS_MLKEM] == 1 && world.end[B].agent.trouble[OM_AGENT_REFUSED] == 3,
 		"agent: nor is another one, but counted", "%u", b->refused[OM_HS_MLKEM]);
-	om_agent_set_kem(world_peer(B), OM_KEM_ON);
-	om_agent_set_kem(world_peer(B), OM_KEM_OFF);
+	world_configure(B, OM_KEM_ON, 1);
+	world_configure(B, OM_KEM_OFF, 1);
 	world_run(5);
 	unit_ok(b->refused[OM_HS_MLKEM] == 2, "agent: unless it was allowed meanwhile", "%u",
 		b->refused[OM_HS_MLKEM]);
@@ -852,7 +933,7 @@ static void strangers(void)
 	om_hs_peer_init(&to_a);
 	world.quiet = true;
 	for (int k = 0; k < 200; k++) {
-		om_hs_initiate(&h, OM_HS_CLASSIC, &stranger, &to_a, time, 1, world.now, msg);
+		om_hs_initiate(&h, OM_HS_CLASSIC, 1, &stranger, &to_a, time, 1, world.now, msg);
 		world_receive(&world.end[A].agent, world.now, &from, msg,
 				 OM_HS_INITIATION_LEN);
 	}
@@ -867,12 +948,12 @@ static void strangers(void)
 }
 
 /* The initiation of B with another time than its agent's, to A's agent */
-static size_t initiation_at(const uint8_t time[OM_HS_TIME], enum om_hs_mode mode,
+static size_t initiation_at(const uint8_t time[OM_HS_TIME], uint8_t mode,
 			    struct om_hs *h, uint8_t *msg)
 {
 	struct om_agent *b = &world.end[B].agent;
 
-	return om_hs_initiate(h, mode, &b->host, &world_peer(B)->hs, time, 1, world.now, msg);
+	return om_hs_initiate(h, mode, 1, &b->host, &world_peer(B)->hs, time, 1, world.now, msg);
 }
 
 static void put_time(uint8_t time[OM_HS_TIME], int64_t seconds)
@@ -1565,6 +1646,8 @@ void test_agent(void)
 	rekeying(OM_KEM_REQUIRED);
 	rekeying(OM_KEM_ON);
 	modes();
+	channels();
+	more_channels();
 	downgraded();
 	soon_better();
 	better_responder();

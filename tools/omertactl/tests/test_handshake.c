@@ -3,7 +3,7 @@
  * The handshake's messages: would catch keys that the two ends do not share, a message
  * that is accepted changed, cut, from the wrong host or to another, a forged answer
  * that ends a handshake, and cookies that help other addresses or never expire; each in
- * both modes, where that makes a difference.
+ * all modes, where that makes a difference.
  */
 #include "unit.h"
 
@@ -17,7 +17,7 @@
 static struct {
 	struct om_hs_host a, b, c;
 	struct om_hs_peer to_b, to_a;
-	enum om_hs_mode mode;
+	uint8_t mode;
 	struct om_hs ha, hb;
 	struct om_hs_offer offer;
 	struct om_hs_keys ka, kb;
@@ -45,6 +45,8 @@ static const struct {
 } modes[OM_HS_MODES] = {
 	[OM_HS_CLASSIC] = { "classic", 152, 92 },
 	[OM_HS_MLKEM] = { "ML-KEM", 152 + 1184, 92 + 1088 },
+	[OM_HS_CHANNELS] = { "channels", 152 + 1, 92 + 1 },
+	[OM_HS_MLKEM | OM_HS_CHANNELS] = { "ML-KEM, channels", 152 + 1184 + 1, 92 + 1088 + 1 },
 };
 
 /* A test's name with the mode */
@@ -56,7 +58,7 @@ static const char *in_mode(const char *name)
 	return text;
 }
 
-static void set_up(enum om_hs_mode mode)
+static void set_up(uint8_t mode)
 {
 	memset(&t, 0, sizeof(t));
 	t.mode = mode;
@@ -66,7 +68,7 @@ static void set_up(enum om_hs_mode mode)
 	make_peer(&t.to_b, &t.b);
 	make_peer(&t.to_a, &t.a);
 	memset(t.time, 7, sizeof(t.time));
-	t.first_len = om_hs_initiate(&t.ha, mode, &t.a, &t.to_b, t.time, 0x11223344,
+	t.first_len = om_hs_initiate(&t.ha, mode, 4, &t.a, &t.to_b, t.time, 0x11223344,
 				     1000, t.first);
 }
 
@@ -74,7 +76,7 @@ static bool respond(void)
 {
 	if (!read_initiation(&t.hb, &t.b, t.first, t.first_len, &t.offer))
 		return false;
-	t.second_len = om_hs_respond(&t.hb, &t.to_a, &t.offer, 0x55667788, 1000,
+	t.second_len = om_hs_respond(&t.hb, &t.to_a, &t.offer, 3, 0x55667788, 1000,
 				     t.second, &t.kb);
 	return t.second_len;
 }
@@ -89,7 +91,7 @@ static bool check(const struct om_hs_host *host)
 	return om_hs_check(host, t.first, t.first_len);
 }
 
-static void whole(enum om_hs_mode mode)
+static void whole(uint8_t mode)
 {
 	const size_t first = modes[mode].first, second = modes[mode].second;
 
@@ -105,11 +107,14 @@ static void whole(enum om_hs_mode mode)
 		in_mode("response"), "%zu", t.second_len);
 	unit_ok(!memcmp(t.offer.public, t.a.pair.public, 32) &&
 		!memcmp(t.offer.time, t.time, OM_HS_TIME) &&
-		t.offer.key_id == 0x11223344 && t.kb.remote_id == 0x11223344,
+		t.offer.key_id == 0x11223344 && t.kb.remote_id == 0x11223344 &&
+		t.offer.channels == (mode & OM_HS_CHANNELS ? 4 : 1),
 		in_mode("what the initiation says"), "%s", "");
 	unit_ok(conclude() && t.ka.remote_id == 0x55667788 &&
 		!memcmp(t.ka.rx, t.kb.tx, 32) && !memcmp(t.ka.tx, t.kb.rx, 32) &&
-		memcmp(t.ka.tx, t.ka.rx, 32), in_mode("both have the keys"),
+		memcmp(t.ka.tx, t.ka.rx, 32) &&
+		t.ka.channels == (mode & OM_HS_CHANNELS ? 3 : 1) &&
+		t.kb.channels == t.ka.channels, in_mode("both have the keys"),
 		"%s", "");
 	unit_ok(sodium_is_zero((void *)&t.ha, sizeof(t.ha)) &&
 		sodium_is_zero((void *)&t.hb, sizeof(t.hb)),
@@ -118,7 +123,7 @@ static void whole(enum om_hs_mode mode)
 }
 
 /* The initiator's public key is nowhere in clear. */
-static void hidden(enum om_hs_mode mode)
+static void hidden(uint8_t mode)
 {
 	bool seen = false;
 
@@ -175,47 +180,51 @@ static void encapsulated(void)
 		"");
 }
 
-/* One mode's messages are none of the other's, whatever their length says. */
+/* One mode's messages are none of another's, whatever their length says. */
 static void mixed(void)
 {
 	uint8_t second[OM_HS_LEN_MAX];
 	unsigned int taken = 0;
 
-	for (enum om_hs_mode mode = OM_HS_CLASSIC; mode < OM_HS_MODES; mode++) {
+	for (uint8_t mode = OM_HS_CLASSIC; mode < OM_HS_MODES; mode++) {
 		set_up(mode);
 		respond();
 		memcpy(second, t.second, sizeof(second));
-		set_up(!mode);
-		for (enum om_hs_mode len = OM_HS_CLASSIC; len < OM_HS_MODES; len++)
-			taken += om_hs_read_response(&t.ha, &t.to_b, second,
-						     modes[len].second, &t.ka);
-		respond();
-		unit_ok(!taken && conclude(), in_mode("answers in the other mode"),
-			"%u", taken);
-		set_up(mode);
-		t.first[4] = !mode;
-		for (enum om_hs_mode len = OM_HS_CLASSIC; len < OM_HS_MODES; len++)
-			taken += read_initiation(&t.hb, &t.b, t.first,
-						       modes[len].first, &t.offer);
-		unit_ok(!taken, in_mode("another mode in the header"), "%u", taken);
+		for (uint8_t other = OM_HS_CLASSIC; other < OM_HS_MODES; other++) {
+			if (other == mode)
+				continue;
+			set_up(other);
+			for (uint8_t len = OM_HS_CLASSIC; len < OM_HS_MODES; len++)
+				taken += om_hs_read_response(&t.ha, &t.to_b, second,
+							     modes[len].second, &t.ka);
+			respond();
+			unit_ok(!taken && conclude(), in_mode("answers in another mode"),
+				"%u", taken);
+			set_up(mode);
+			t.first[4] = other;
+			for (uint8_t len = OM_HS_CLASSIC; len < OM_HS_MODES; len++)
+				taken += read_initiation(&t.hb, &t.b, t.first,
+							 modes[len].first, &t.offer);
+			unit_ok(!taken, in_mode("another mode in the header"), "%u", taken);
+		}
 	}
 }
 
 static void lengths(void)
 {
 	uint8_t msg[OM_HS_LEN_MAX + 2] = "OMR";
-	unsigned int accepted[3] = { 0 }, zeros = 0;
+	unsigned int accepted[OM_HS_MODES + 1] = { 0 }, zeros = 0, wrong = 0;
 
 	for (unsigned int type = 0; type < 256; type++) {
 		msg[3] = (uint8_t)type;
-		for (msg[4] = 0; msg[4] < 3; msg[4]++)
+		for (msg[4] = 0; msg[4] <= OM_HS_MODES; msg[4]++)
 			for (size_t len = 0; len <= sizeof(msg); len++)
 				accepted[msg[4]] += om_hs_length(msg, len) != 0;
 	}
-	/* An initiation; and without a mode in the header two responses, two times, a cookie */
-	unit_ok(accepted[0] == 6 && accepted[1] == 6 && accepted[2] == 5,
-		"handshake: kinds, modes and lengths", "%u %u %u", accepted[0],
-		accepted[1], accepted[2]);
+	/* An initiation; and without a mode in the header four responses, two times, a cookie */
+	for (unsigned int mode = 0; mode <= OM_HS_MODES; mode++)
+		wrong += accepted[mode] != (mode < OM_HS_MODES ? 8 : 7);
+	unit_ok(!wrong, "handshake: kinds, modes and lengths", "%u", wrong);
 	msg[3] = OM_HS_INITIATION;
 	msg[4] = 0;
 	for (size_t i = 5; i < 8; i++) {
@@ -227,7 +236,7 @@ static void lengths(void)
 }
 
 /* Every byte counts, be it for mac1 or what is inside. */
-static void changed(enum om_hs_mode mode)
+static void changed(uint8_t mode)
 {
 	unsigned int mac = 0, inside = 0, answers = 0, dead = 0;
 
@@ -258,7 +267,7 @@ static void changed(enum om_hs_mode mode)
 		"%u %u", answers, dead);
 }
 
-static void wrong_psk(enum om_hs_mode mode)
+static void wrong_psk(uint8_t mode)
 {
 	set_up(mode);
 	t.to_a.psk[0] ^= 1;
@@ -272,17 +281,45 @@ static void wrong_psk(enum om_hs_mode mode)
 	unit_ok(respond() && conclude(), in_mode("no preshared key"), "%s", "");
 }
 
-static void zero_ids(enum om_hs_mode mode)
+static void zero_ids(uint8_t mode)
 {
 	set_up(mode);
-	om_hs_initiate(&t.ha, mode, &t.a, &t.to_b, t.time, 0, 1000, t.first);
+	om_hs_initiate(&t.ha, mode, 4, &t.a, &t.to_b, t.time, 0, 1000, t.first);
 	unit_ok(!respond() && sodium_is_zero((void *)&t.hb, sizeof(t.hb)),
 		in_mode("an initiator's key id of zero"), "%s", "");
 	set_up(mode);
 	read_initiation(&t.hb, &t.b, t.first, t.first_len, &t.offer);
-	t.second_len = om_hs_respond(&t.hb, &t.to_a, &t.offer, 0, 1000, t.second,
+	t.second_len = om_hs_respond(&t.hb, &t.to_a, &t.offer, 3, 0, 1000, t.second,
 				     &t.kb);
 	unit_ok(!conclude(), in_mode("a responder's key id of zero"), "%s", "");
+}
+
+/* Numbers of channels, and first ids, that are wrong or just right */
+static void wrong_channels(void)
+{
+	static const struct {
+		uint8_t channels;
+		uint32_t id;
+		bool right;
+	} c[] = {
+		{ 0, 1, false }, { 1, 1, true }, { 64, 1, true }, { 65, 1, false },
+		{ 255, 1, false }, { 1, UINT32_MAX, true }, { 2, UINT32_MAX, false },
+		{ 64, UINT32_MAX - 63, true }, { 64, UINT32_MAX - 62, false },
+	};
+	unsigned int wrong = 0;
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(c); i++) {
+		set_up(OM_HS_CHANNELS);
+		om_hs_initiate(&t.ha, OM_HS_CHANNELS, c[i].channels, &t.a, &t.to_b, t.time,
+			       c[i].id, 1000, t.first);
+		wrong += respond() != c[i].right;
+		set_up(OM_HS_CHANNELS);
+		read_initiation(&t.hb, &t.b, t.first, t.first_len, &t.offer);
+		t.second_len = om_hs_respond(&t.hb, &t.to_a, &t.offer, c[i].channels, c[i].id,
+					     1000, t.second, &t.kb);
+		wrong += conclude() != c[i].right;
+	}
+	unit_ok(!wrong, "handshake: numbers of channels, and their ids", "%u", wrong);
 }
 
 static const uint8_t biscuit[OM_HS_MAC] = "made by a kernel";
@@ -294,7 +331,7 @@ static void cookie(void)
 
 static void again(uint64_t now)
 {
-	t.first_len = om_hs_initiate(&t.ha, t.mode, &t.a, &t.to_b, t.time, 1, now,
+	t.first_len = om_hs_initiate(&t.ha, t.mode, 4, &t.a, &t.to_b, t.time, 1, now,
 				     t.first);
 }
 
@@ -335,10 +372,12 @@ static const struct {
 } answers[OM_HS_MODES] = {
 	[OM_HS_CLASSIC] = { 92, 100 },
 	[OM_HS_MLKEM] = { 1180, 1188 },
+	[OM_HS_CHANNELS] = { 93, 100 },
+	[OM_HS_MLKEM | OM_HS_CHANNELS] = { 1181, 1188 },
 };
 
 /* A time message is accepted as such only, and only by its receiver. */
-static void times(enum om_hs_mode mode)
+static void times(uint8_t mode)
 {
 	uint8_t latest[OM_HS_TIME] = "twelve bytes", time[OM_HS_TIME], msg[OM_HS_LEN_MAX];
 	struct om_hs_peer before;
@@ -396,7 +435,7 @@ static void times(enum om_hs_mode mode)
 
 /*
  * Known answers: made by selftests/vectors/omerta_handshake.py, which gives for all but
- * the time messages what a third implementation made.
+ * the time messages and mode 02 what a third implementation made.
  */
 static const char known_initiation[] =
 	"4f4d52200000000079a631eede1bf9c98f12032cdeadd0e7a079398fc786b88c"
@@ -422,6 +461,21 @@ static const char known_cookie[] =
 	"b99007e2b7e49457fa05e7fa04a6c30b422158e9bdea305b7cf01605003689fe";
 static const char known_mac2[] =
 	"9ff2ce44c1111948fe1674758caecbd7";
+/* In mode 02, with 4 and 3 channels */
+static const char known_initiation_2[] =
+	"4f4d52200200000079a631eede1bf9c98f12032cdeadd0e7a079398fc786b88c"
+	"c846ec89af85a51a997a4bd4e32b1a9158d89e0bc1dcfdb1ab53e5dec36a61bb"
+	"30f2d113c68c843ac324be83adddeebf72c5d0a4fa0c182dc71993012aaa87a3"
+	"8789ccee298b761ee634ad81ba0ee44c9bd18720590b63a74ad002cfb2f7bb74"
+	"b74aa5b889b8c9f38300000000000000000000000000000000";
+static const char known_response_2[] =
+	"4f4d522144332211675dd574ed7789310b3d2e7681f3790b466c773b1521fecf"
+	"36577958371ea52f302858f29f3abd6d5cf2e68019aa6b8a35a9c2d83aa04167"
+	"2c84d19c0a50397e8b889daa3d00000000000000000000000000000000";
+static const char known_channel_tx[] =
+	"c7d1e1926f426568221577004484f69f605d7c25f8a18507fb9f441766b2fa42";
+static const char known_channel_rx[] =
+	"ecd75060a8a137bc9f905bf1c84589216488cdc4f691dd23a5059c47cf7bd71a";
 /* In mode 01, after message 1: the time message's part that Noise makes */
 static const char known_h[] =
 	"7f3851eabfee95437783f0d3be8d782ad672accbfda351132ae0f1f97405a124";
@@ -482,6 +536,7 @@ static void known_answers(void)
 			     latest[OM_HS_TIME] = "\x40\0\0\0\x73\x7d\x4b\x0a\5\6\7\x08";
 	uint8_t cookie[OM_HS_MAC], time[OM_HS_TIME], mac2[OM_HS_MAC], psk[32], out[60];
 	struct om_noise n = { .counter = 0 };
+	struct om_hs_keys second_channel;
 	struct om_hs second;
 
 	memset(&t, 0, sizeof(t));
@@ -495,7 +550,7 @@ static void known_answers(void)
 	count_up(t.to_a.psk, 32, 0x80);
 	randombytes_set_implementation(&no_chance);
 	counting = 0x40;
-	t.first_len = om_hs_initiate(&t.ha, OM_HS_CLASSIC, &t.a, &t.to_b, when, 0x11223344,
+	t.first_len = om_hs_initiate(&t.ha, OM_HS_CLASSIC, 1, &t.a, &t.to_b, when, 0x11223344,
 				     1000, t.first);
 	unit_ok(is(t.first, t.first_len, known_initiation), "handshake: known initiation",
 		"%s", "");
@@ -517,6 +572,22 @@ static void known_answers(void)
 	unit_ok(is(t.second, t.second_len, known_cookie) &&
 		om_hs_take_cookie(&t.to_b, 1000, t.second, t.second_len) &&
 		cookie_is_in(cookie, t.first, t.first_len), "handshake: known cookie", "%s", "");
+	counting = 0x40;
+	t.first_len = om_hs_initiate(&t.ha, OM_HS_CHANNELS, 4, &t.a, &t.to_b, when, 0x11223344,
+				     1000 + OM_HS_COOKIE_MS, t.first);
+	unit_ok(is(t.first, t.first_len, known_initiation_2),
+		"handshake: known initiation, channels", "%s", "");
+	counting = 0x60;
+	unit_ok(respond() && is(t.second, t.second_len, known_response_2) && conclude() &&
+		t.ka.channels == 3, "handshake: known response, channels", "%s", "");
+	om_hs_channel_keys(&t.ka, 1, &second_channel);
+	unit_ok(is(second_channel.tx, 32, known_channel_tx) &&
+		is(second_channel.rx, 32, known_channel_rx) &&
+		second_channel.remote_id == 0x55667789, "handshake: known keys of a channel", "%s",
+		"");
+	om_hs_channel_keys(&t.ka, 2, &second_channel);
+	unit_ok(!is(second_channel.tx, 32, known_channel_tx) &&
+		second_channel.remote_id == 0x5566778a, "handshake: keys of another one", "%s", "");
 	/* Mode 01 without a key encapsulation, which others are known answers for */
 	unhex(n.hash, sizeof(n.hash), known_h);
 	unhex(n.chain, sizeof(n.chain), known_ck);
@@ -534,7 +605,7 @@ static void known_answers(void)
 
 void test_handshake(void)
 {
-	for (enum om_hs_mode mode = OM_HS_CLASSIC; mode < OM_HS_MODES; mode++) {
+	for (uint8_t mode = OM_HS_CLASSIC; mode < OM_HS_MODES; mode++) {
 		whole(mode);
 		hidden(mode);
 		changed(mode);
@@ -546,5 +617,6 @@ void test_handshake(void)
 	encapsulated();
 	mixed();
 	lengths();
+	wrong_channels();
 	cookies();
 }

@@ -88,9 +88,9 @@ static void handshake(bool change)
 	memcpy(to_b.public, b.pair.public, sizeof(to_b.public));
 	om_hs_peer_init(&to_a);
 	om_hs_peer_init(&to_b);
-	len = om_hs_initiate(&ha, OM_HS_MLKEM, &a, &to_b, time, 1, 0, msg);
+	len = om_hs_initiate(&ha, OM_HS_MLKEM, 1, &a, &to_b, time, 1, 0, msg);
 	if (len && read_initiation(&hb, &b, msg, len, &offer))
-		len = om_hs_respond(&hb, &to_a, &offer, 2, 0, msg, &kb);
+		len = om_hs_respond(&hb, &to_a, &offer, 1, 2, 0, msg, &kb);
 	else
 		len = 0;
 	msg[500] ^= change;

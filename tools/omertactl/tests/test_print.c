@@ -85,8 +85,8 @@ static void text_is(const char *name, const char *words, const char *wanted)
 static void text(void)
 {
 	text_is("print: link show", "link show",
-		"3: omr0: listen-port 51900 fwmark 0xca6c chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on df unset peers 2 max-mtu 63491 engine lib control-rate 1000 control-source-rate 20 control-share 1 channels 2\n"
-		"4: omr1: listen-port 40000 fwmark off chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on df unset peers 0 max-mtu 63491 engine lib control-rate 1000 control-source-rate 20 control-share 1 channels 2\n");
+		"3: omr0: listen-port 51900 fwmark 0xca6c chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on df unset peers 2 max-mtu 63491 engine lib control-rate 1000 control-source-rate 20 control-share 1 channels 2 channel-port 0\n"
+		"4: omr1: listen-port 40000 fwmark off chunk-size 512 policy auto percpu-threshold 16384 cpus all batch on df unset peers 0 max-mtu 63491 engine lib control-rate 1000 control-source-rate 20 control-share 1 channels 2 channel-port 0\n");
 	text_is("print: peer show of one", "peer show omr0 peer alice",
 		"omr0 peer 1: name alice public-key " PUB " endpoint [fe80::7%lo]:51900 keepalive 25 allowed-ips 10.9.0.2/32,fd09::2/128\n"
 		"    stats rx-packets 0 rx-bytes 1536 tx-packets 0 tx-bytes 0 rx-records 0 rx-outer-bytes 1600 tx-records 0 tx-outer-bytes 0 rx-age 3723.004 path-mtu 1336\n");

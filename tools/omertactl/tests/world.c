@@ -41,7 +41,8 @@ static void post(int to, int from, const uint8_t *msg, size_t len)
 		memcpy(world.old[world.olds++].data, msg, len);
 	}
 	if (world.messages == WORLD_MESSAGES || world.cut[to] || chance(100) < world.loss ||
-	    (world.longest && len > world.longest))
+	    (world.longest && len > world.longest) ||
+	    (world.before_channels && msg[3] == OM_HS_INITIATION && msg[4] & OM_HS_CHANNELS))
 		return;
 	*m = (struct world_message){ .to = to, .len = len };
 	m->due = world.now + 1 + world.delay + (world.latest ? chance(world.latest) : 0);
@@ -200,7 +201,7 @@ static void unknown(void *ctx)
 }
 
 static void trouble(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
-		    enum om_hs_mode mode)
+		    uint8_t mode)
 {
 	struct world_end *e = ctx;
 
@@ -210,7 +211,7 @@ static void trouble(void *ctx, uint32_t peer_id, enum om_agent_trouble trouble,
 		e->refused[mode]++;
 }
 
-static void agreed(void *ctx, uint32_t peer_id, enum om_hs_mode mode)
+static void agreed(void *ctx, uint32_t peer_id, uint8_t mode)
 {
 	struct world_end *e = ctx;
 
@@ -272,7 +273,17 @@ void world_start(int n)
 	peer = om_agent_add(&e->agent, 1, other.pair.public);
 	memset(peer->hs.psk, 5, 32);
 	peer->kem = e->kem;
+	peer->channels = e->channels ? e->channels : 1;
 	om_agent_set_time(&e->agent, peer, world.now, e->remembered);
+}
+
+void world_configure(int n, enum om_kem_policy kem, uint8_t channels)
+{
+	struct world_end *e = &world.end[n];
+
+	e->kem = kem;
+	e->channels = channels;
+	om_agent_configure(&e->agent, world.now, world_peer(n), kem, channels);
 }
 
 void world_move(int n, uint16_t port)

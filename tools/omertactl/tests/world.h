@@ -35,6 +35,7 @@ struct world_end {
 	bool fork_soon;			/* while it remembers a time */
 	uint64_t sent, got, waited, needed_at;
 	enum om_kem_policy kem;
+	uint8_t channels;
 	unsigned int unanswered;	/* for so many steps */
 	unsigned int agreed[OM_HS_MODES], refused[OM_HS_MODES];
 	unsigned int times[OM_AGENT_TIMES];
@@ -69,6 +70,7 @@ extern struct world {
 	unsigned int delay;		/* ms, of all */
 	bool cut[2];			/* nothing gets to it */
 	size_t longest;			/* longest message that is delivered; 0 for any */
+	bool before_channels;		/* no initiation is delivered that has them */
 	struct world_message old[WORLD_MESSAGES];	/* all that ever was sent */
 	size_t olds;
 	uint64_t now;
@@ -86,6 +88,7 @@ struct om_agent_peer *world_peer(int n);
 /* The cookie that its kernel gives */
 extern const uint8_t world_cookie[OM_HS_MAC];
 
+void world_configure(int n, enum om_kem_policy kem, uint8_t channels);
 void world_set_up(void);
 /* The same with ends that use ML-KEM, or not */
 void world_set_up_with(enum om_kem_policy a, enum om_kem_policy b);

@@ -1,0 +1,361 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Channels of a peer: keys and ports beside each other. Needs root, and in practice a guest.
+#
+# usage: peer_channels.sh [TEST...]	the names of functions; all without
+# shellcheck disable=SC2119,SC2317 # the tests are called by name; no settings
+set -u
+cd "$(dirname "$0")" || exit 1
+# shellcheck source=lib_agent.sh
+. ./lib_agent.sh
+
+# Packets of each flow
+COUNT=100
+
+# make_dev HERE [SETTING...]: as in lib_netns.sh, with two channels on any machine.
+make_dev() {
+	on "$1" ip link add "$DEV" numtxqueues 2 numrxqueues 2 type omerta \
+		listen-port "$PORT" channels 2 "${@:2}"
+	on "$1" ip link set "$DEV" addrgenmode none
+	set_inner "$1"
+}
+
+# channel HERE THERE MEMBER: of the second channel, as the kernel shows it; null if it does not
+channel() {
+	on "$1" omertactl -j peer show "$DEV" peer "${NUM[$2]}" |
+		jq -r ".[0].\"further-channels\"[0].\"$3\""
+}
+
+# key_of HERE THERE MEMBER: of the second channel's youngest key
+key_of() {
+	on "$1" omertactl -j key show "$DEV" peer "${NUM[$2]}" |
+		jq -r "[.[] | select(.channel == 1)][-1].\"$3\""
+}
+
+# The second channel's keys are those of the next 16 numbers.
+install_second() {
+	local GEN=$((GEN + 16))
+
+	install_key "$1" "$2" channel 1
+}
+
+activate_second() {
+	local GEN=$((GEN + 16))
+
+	activate "$1" "$2"
+}
+
+# two_channels: between a and b, with keys; b opens the second one.
+two_channels() {
+	on a omertactl peer set omr0 peer b channels 2
+	on b omertactl peer set omr0 peer a channels 2
+	install_second a b
+	install_second b a
+	activate_second b a
+	await is true key_of a b confirmed
+	activate_second a b
+}
+
+both_open() {
+	await is open channel a b state
+	await is open channel b a state
+}
+
+# flows FROM TO: many, each in order and complete
+flows() {
+	local to
+
+	bg "$2" timeout "$WAIT" ./traffic.py receive-flows 32 "$COUNT"
+	to=$!
+	await udp_bound "$2" 7777
+	on "$1" ./traffic.py send-flows "10.9.0.${NUM[$2]}" 32 "$COUNT"
+	wait "$to"
+	await refused udp_bound "$2" 7777
+}
+
+# carried HERE THERE: succeeds if the second channel carries a part of many flows
+carried() {
+	local before
+
+	before=$(key_of "$1" "$2" tx-bytes)
+	flows "$1" "$2"
+	more_than "$((before + 20 * COUNT))" key_of "$1" "$2" tx-bytes
+}
+
+test_settings() {
+	make_both
+	is null channel a b state
+	says 'the peer has fewer channels' install_second a b
+	refused on a omertactl peer set omr0 peer b channels 0
+	refused on a omertactl peer set omr0 peer b channels 65
+	on a omertactl peer set omr0 peer b channels 64
+	is 63 eval "on a omertactl -j peer show omr0 peer b | jq '.[0].\"further-channels\" | length'"
+	is closed channel a b state
+	# The device has no more.
+	is 2 eval "on a ss -Hlun | grep -vc ':51900 '"
+	on a omertactl peer set omr0 peer b channels 2
+	install_second a b
+	is closed channel a b state
+	says 'channel-port changes only while' on a omertactl link set omr0 channel-port 40000
+	on a ip link set omr0 down
+	is 0 eval "on a ss -Hlun | wc -l"
+	says 65411 on a omertactl link set omr0 channel-port 65412
+	on a omertactl link set omr0 channel-port 40000
+	on a ip -d link show omr0 | grep ' channel-port 40000 '
+	on a ip link set omr0 up
+	is 2 eval "on a ss -Hlun | grep -c ':40000 '"
+	on a ip link set omr0 down
+	bg a ./traffic.py hold-port 0.0.0.0 40000
+	await udp_bound a 40000
+	refused on a ip link set omr0 up
+	kill "$!"
+	await refused udp_bound a 40000
+	on a ip link set omr0 up
+	on a omertactl key show omr0 | grep ' channel 1'
+	on a omertactl key del omr0 peer b local-id "$((0x1211))"
+	refused on a grep -q channel <(omertactl key show omr0)
+}
+
+# One 4-tuple serves both directions.
+test_by_hand() {
+	make_both
+	keep_order b to_a
+	keep_order a to_b
+	two_channels
+	both_open
+	carried a b
+	carried b a
+	no_drops a
+	no_drops b
+	is 51900 channel a b local-port
+	refused is 51900 channel b a local-port
+	is "$(channel b a local-port)" channel a b endpoint-port
+	is 51900 channel b a endpoint-port
+	on a omertactl show omr0 |
+		grep -E '^  channel: 1: open, from port 51900 to 192.0.2.2:[0-9]+, latest record '
+	# The endpoint is that of the first channel.
+	is 192.0.2.2:51900 peer_endpoint a b
+	is 192.0.2.1:51900 peer_endpoint b a
+}
+
+# A firewall that lets datagrams of one port only pass, from the beginning, and then later.
+test_firewall() {
+	make_both
+	keep_order b to_a
+	on b iptables -A OUTPUT -o to_a -p udp ! --sport "$PORT" -j DROP
+	on a omertactl peer set omr0 peer b channels 2
+	on b omertactl peer set omr0 peer a channels 2
+	install_second a b
+	install_second b a
+	activate_second b a
+	await is opening channel b a state
+	flows b a
+	is opening channel b a state
+	no_drops a
+	# What a opens passes.
+	activate_second a b
+	both_open
+	carried a b
+	carried b a
+	# Data is lost until the silence is noticed.
+	on a iptables -A OUTPUT -o to_b -p udp ! --sport "$PORT" -j DROP
+	on a ./traffic.py send-flows 10.9.0.2 32 1
+	await is silent channel a b state
+	flows a b
+	is silent channel a b state
+	on a iptables -F OUTPUT
+	both_open
+	carried a b
+	carried b a
+}
+
+# behind_nat: a is behind a port-restricted NAT. b begins, and knows a's place by its first record.
+behind_nat() {
+	make_ns a b
+	make_veth a b
+	make_dev a
+	make_dev b
+	PORT=1000 make_peer a b
+	on b omertactl peer add omr0 id 1 name a allowed-ips 10.9.0.1/32
+	bg b ./nat.py 192.0.2.2:1000 "192.0.2.2:$PORT" >"$DIR/nat"
+	NAT=$!
+	await grep ready "$DIR/nat"
+	install_key a b activate now
+	install_key b a
+	on a ip link set omr0 up
+	on b ip link set omr0 up
+	activate b a
+	pings a 10.9.0.2
+	on a omertactl peer set omr0 peer b channels 2
+	on b omertactl peer set omr0 peer a channels 2
+	install_second a b
+	install_second b a
+	activate_second b a
+	await eval 'more_than 0 key_of b a tx-records'
+	is opening channel b a state
+	activate_second a b
+	both_open
+}
+
+# one_way FROM TO: data, but no answers, in the second channel as well
+one_way() {
+	on "$1" ./traffic.py send-flows "10.9.0.${NUM[$2]}" 32 1
+}
+
+test_nat() {
+	local place
+
+	# As many as wait in a socket
+	COUNT=4
+	behind_nat
+	carried a b
+	carried b a
+	is 51900 channel b a local-port
+	place=$(channel b a endpoint-port)
+	# Data goes to a only, and the NAT forgets the second channel.
+	kill -USR1 "$NAT"
+	on b iptables -A INPUT -i omr0 -j DROP
+	one_way b a
+	await refused is "$place" channel b a endpoint-port
+	both_open
+	one_way b a
+	on b iptables -F INPUT
+	carried a b
+	carried b a
+	# It forgets everything.
+	place=$(channel b a endpoint-port)
+	kill -USR2 "$NAT"
+	await on a ping -c 1 -W 1 10.9.0.2
+	# shellcheck disable=SC2016 # expanded later
+	await eval 'one_way a b; refused is "$place" channel b a endpoint-port'
+	carried a b
+	carried b a
+}
+
+# wants NS NUMBER: by its file, of which its agent is told
+wants() {
+	sed -i "s/^Channels = .*/Channels = $2/" "$DIR/$1.conf"
+	signal "$1" HUP
+	await is "$2" eval "on $1 omertactl -j peer show omr0 | jq '.[0].channels // 1'"
+}
+
+# A line in each file. a initiates, and opens the channel.
+test_agents() {
+	local key second sender to
+
+	pair_with_agents 'Channels = 2'
+	keep_order b to_a
+	pings a 10.9.0.2
+	both_open
+	is 51900 channel b a local-port
+	is "$(channel a b local-port)" channel b a endpoint-port
+	key=$(key_of a b local-id)
+	is "$(($(key a local-id) + 1))" echo "$key"
+	carried a b
+	carried b a
+	# Other keys, and no packet is lost, or comes twice or early.
+	COUNT=2000
+	bg b timeout "$WAIT" ./traffic.py receive-flows 32 "$COUNT"
+	to=$!
+	await udp_bound b 7777
+	bg a ./traffic.py send-flows 10.9.0.2 32 "$COUNT"
+	sender=$!
+	for second in 1 2 3; do
+		await more_than "$((second * 8000))" dev_stat b rx-packets
+		kill -0 "$sender"
+		rekey a
+	done
+	wait "$sender"
+	wait "$to"
+	refused is "$key" key_of a b local-id
+	await is true key_of a b confirmed
+	is "$(($(key a local-id) + 1))" key_of a b local-id
+	is "$(($(key b local-id) + 1))" key_of b a local-id
+	no_drops a
+	no_drops b
+	# b has another address: only the first channel tells a so, and then a opens the second one there.
+	on b ip addr del 192.0.2.2/24 dev to_a
+	on b ip addr add 192.0.2.77/24 dev to_a
+	await on b ping -c 1 -W 1 10.9.0.1
+	await is 192.0.2.77:51900 peer_endpoint a b
+	await is 192.0.2.77 channel a b endpoint-addr
+	both_open
+	carried b a
+	# One channel is enough for a, and then it is not.
+	wants a 1
+	rekey a
+	await agree_on_key
+	is null channel a b state
+	flows a b
+	flows b a
+	wants a 2
+	both_open
+	carried b a
+}
+
+# a, which has another key than b, initiates; the responder b is behind the NAT, so it has to open it.
+test_agents_nat() {
+	make_ns a b
+	make_veth a b
+	config a
+	config b
+	config_peer a b 'Channels = 2'
+	config_peer b a 'Endpoint = 192.0.2.1:1000' 'Channels = 2' 'PersistentKeepalive = 1'
+	bg a ./nat.py 192.0.2.1:1000 "192.0.2.1:$PORT" >"$DIR/nat"
+	NAT=$!
+	await grep ready "$DIR/nat"
+	COUNT=4
+	host a
+	host b
+	agent a
+	agent b
+	await agree_on_key
+	pings a 10.9.0.2
+	both_open
+	is 51900 channel a b local-port
+	# a is the initiator now; the channel stays b's.
+	rekey a
+	await agree_on_key
+	carried a b
+	carried b a
+	# Nobody has a way: b, which is told of new keys by a, opens it.
+	on a ip link set omr0 down
+	on a ip link set omr0 up
+	on b ip link set omr0 down
+	on b ip link set omr0 up
+	await on b ping -c 1 -W 1 10.9.0.1
+	rekey a
+	both_open
+	is 51900 channel a b local-port
+	carried a b
+	carried b a
+}
+
+# The other end wants one channel.
+test_one_sided() {
+	local file
+
+	make_ns a b
+	make_veth a b
+	config a
+	config b
+	config_peer a b "Endpoint = $(endpoint a b)" 'Channels = 2'
+	config_peer b a
+	for file in a b; do
+		host "$file"
+		agent "$file"
+	done
+	pings a 10.9.0.2
+	is closed channel a b state
+	is null channel b a state
+	flows a b
+	flows b a
+	no_drops a
+	no_drops b
+}
+
+TESTS=(test_settings test_by_hand test_firewall test_nat
+	test_agents test_agents_nat test_one_sided)
+
+modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
+run_tests "${@:-${TESTS[@]}}"
