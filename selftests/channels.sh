@@ -197,7 +197,7 @@ test_moves() {
 
 	make_both
 	keep_order b to_a
-	bg b timeout "$WAIT" ./traffic.py receive-flows 32 2000
+	bg b timeout "$((5 * WAIT))" ./traffic.py receive-flows 32 2000
 	to=$!
 	await udp_bound b 7777
 	bg a ./traffic.py send-flows 10.9.0.2 32 2000

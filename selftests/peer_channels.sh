@@ -65,7 +65,7 @@ both_open() {
 flows() {
 	local to
 
-	bg "$2" timeout "$WAIT" ./traffic.py receive-flows 32 "$COUNT"
+	bg "$2" timeout "$((5 * WAIT))" ./traffic.py receive-flows 32 "$COUNT"
 	to=$!
 	await udp_bound "$2" 7777
 	on "$1" ./traffic.py send-flows "10.9.0.${NUM[$2]}" 32 "$COUNT"
@@ -255,7 +255,7 @@ test_agents() {
 	carried b a
 	# Other keys, and no packet is lost, or comes twice or early.
 	COUNT=2000
-	bg b timeout "$WAIT" ./traffic.py receive-flows 32 "$COUNT"
+	bg b timeout "$((5 * WAIT))" ./traffic.py receive-flows 32 "$COUNT"
 	to=$!
 	await udp_bound b 7777
 	bg a ./traffic.py send-flows 10.9.0.2 32 "$COUNT"
@@ -354,8 +354,30 @@ test_one_sided() {
 	no_drops b
 }
 
+# The second implementation initiates, and opens a channel.
+test_python() {
+	local first second
+
+	make_ns a b
+	make_veth a b
+	config a
+	config b
+	config_peer a b 'Channels = 3'
+	host a
+	agent a
+	bg b ./channel_peer.py 192.0.2.1 "$PORT" "$DIR/b.key" "$(cat "$DIR/a.pub")" 5 2 >"$DIR/ports"
+	await test -s "$DIR/ports"
+	read -r first second <"$DIR/ports"
+	is open channel a b state
+	is "$second" channel a b endpoint-port
+	is 51900 channel a b local-port
+	is "192.0.2.2:$first" peer_endpoint a b
+	is 1793 key_of a b remote-id
+	no_drops a
+}
+
 TESTS=(test_settings test_by_hand test_firewall test_nat
-	test_agents test_agents_nat test_one_sided)
+	test_agents test_agents_nat test_one_sided test_python)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"
