@@ -376,8 +376,29 @@ test_python() {
 	no_drops a
 }
 
+# An agent that does not know of channels, beside this kernel; see vm/older.sh.
+test_older() {
+	local older=/root/.vm/extra/omertactl
+
+	[[ -x $older ]] || { echo "SKIP no older omertactl: make check-older"; exit 4; }
+	pair 'Channels = 2'
+	sed -i '/^Channels/d' "$DIR/b.conf"
+	on b omertactl peer set omr0 peer a channels 1
+	agent a
+	TOOL=$older agent b
+	# An initiation in a mode that it does not know is lost, and the next one is not.
+	pings a 10.9.0.2
+	is closed channel a b state
+	flows a b
+	flows b a
+	rekey b
+	await agree_on_key
+	pings b 10.9.0.1
+	no_drops a
+}
+
 TESTS=(test_settings test_by_hand test_firewall test_nat
-	test_agents test_agents_nat test_one_sided test_python)
+	test_agents test_agents_nat test_one_sided test_python test_older)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

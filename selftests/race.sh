@@ -79,10 +79,25 @@ reads() {
 }
 
 keys() {
-	GEN=$((GEN % 200 + 1))
+	local second
+
+	GEN=$((GEN % 127 + 1))
+	second=$((GEN + 127))
 	install_key b a activate on-first-record
 	install_key a b activate now
+	GEN=$second install_key b a channel 1 activate on-first-record
+	GEN=$second install_key a b channel 1 activate now
 	sleep 1
+}
+
+# Of the peers; one more than the devices have, too
+channels() {
+	local n
+
+	for n in 2 1 3 2; do
+		on a omertactl peer set omr0 peer b channels "$n"
+		sleep 1.5
+	done
 }
 
 peers() {
@@ -118,8 +133,11 @@ test_planted() {
 
 test_at_work() {
 	make_both
+	on a omertactl peer set omr0 peer b channels 2
+	on b omertactl peer set omr0 peer a channels 2
 	serve b
 	begin
+	repeat channels
 	repeat streams a 10.9.0.2
 	repeat packets
 	repeat settings

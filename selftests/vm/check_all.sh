@@ -42,6 +42,7 @@ main() {
 	part dashboard make -s -C "$TOP_DIR" check-dashboard
 	part proof make -s -C "$TOP_DIR" check-proof
 	part race make -s -C "$TOP_DIR" check-race
+	part older make -s -C "$TOP_DIR" check-older
 	part model make -s -C "$TOP_DIR" check-model
 	"$VM_DIR/ktap_tally.py" "${stages[@]}"
 }

@@ -9,7 +9,7 @@ export KERNEL ARCH_DEB
 .PHONY: vm-deps vm-kernel vm-rootfs vm-modules vm-shell demo check check-all matrix check-debug \
 	check-uml check-intree check-kselftest check-package check-fresh check-suites check-ciphers \
 	check-dissector check-ynl check-tracers check-networkmanager check-dashboard check-proof \
-	check-race check-model uml hostile style bench-tunnel bench-channels bench-peers bench-chunk bench-parts \
+	check-race check-older check-model uml hostile style bench-tunnel bench-channels bench-peers bench-chunk bench-parts \
 	bench-report bench-perf bench-trace bench-compare
 
 vm-deps:
@@ -78,6 +78,9 @@ check-proof: vm-deps	## proofs of the leaves by a bounded model checker
 
 check-race:		## data races, in a kernel with KCSAN; TIME in seconds for each test
 	@TIME=$(TIME) selftests/vm/race.sh
+
+check-older:		## with an agent from before channels, of commit BASE
+	@BASE=$(BASE) selftests/vm/older.sh
 
 check-model: vm-deps	## models of the handshake (needs verifpal) and of memory barriers
 	@selftests/model/check.py
