@@ -71,19 +71,19 @@ ENCAPSULATED = [
 # be replayed (the first a1), as the model has no order of times; with ML-KEM Verifpal
 # does not come to that.
 VARIANTS = [
-    ("as it is", 2, [], "c0c0c0a1a0a0a0"),
-    ("no psk", 2, [NO_PSK], "c0c0c0a1a0a0a0"),
-    ("all stolen later", 2, [STOLEN_LATER], "c0c0c1a1a0a0a0"),
-    ("all stolen later, no ee", 2, [STOLEN_LATER, *NO_EE], "c1c1c1a1a0a0a0"),
-    ("initiator's key stolen", 2, [STOLEN_I], "c0c0c0a1a0a0a0"),
-    ("responder's key stolen", 2, [STOLEN_R], "c0c0c1a1a0a0a0"),
-    ("initiator's key stolen, no psk", 2, [STOLEN_I, NO_PSK], "c0c1c0a1a0a1a0"),
-    ("responder's key stolen, no psk", 2, [STOLEN_R, NO_PSK], "c1c0c1a1a1a0a1"),
-    ("X25519 broken later, no psk", 2, [NO_PSK, X25519_BROKEN_LATER], "c1c1c1a1a0a0a0"),
-    ("the same with ML-KEM", 2, [NO_PSK, *ENCAPSULATED, X25519_BROKEN_LATER], "c0c0c1a0a0a0a0"),
-    ("ML-KEM broken", 2, [NO_PSK, *ENCAPSULATED, KEM_BROKEN], "c0c0c0a0a0a0a0"),
-    ("with ML-KEM, no psk", 2, [NO_PSK, *ENCAPSULATED], "c0c0c0a0a0a0a0"),
-    ("both begin", 2, "both", "c0c0c0a1a0a0a0" * 2),
+    ("as it is", 2, [], "c0c0c0c0a1a0a0a0a0"),
+    ("no psk", 2, [NO_PSK], "c0c0c0c0a1a0a0a0a0"),
+    ("all stolen later", 2, [STOLEN_LATER], "c0c0c0c1a1a0a0a0a0"),
+    ("all stolen later, no ee", 2, [STOLEN_LATER, *NO_EE], "c1c1c1c1a1a0a0a0a0"),
+    ("initiator's key stolen", 2, [STOLEN_I], "c0c0c0c0a1a0a0a0a0"),
+    ("responder's key stolen", 2, [STOLEN_R], "c0c0c0c1a1a0a0a0a0"),
+    ("initiator's key stolen, no psk", 2, [STOLEN_I, NO_PSK], "c0c1c0c0a1a0a1a1a0"),
+    ("responder's key stolen, no psk", 2, [STOLEN_R, NO_PSK], "c1c0c1c1a1a1a0a0a1"),
+    ("X25519 broken later, no psk", 2, [NO_PSK, X25519_BROKEN_LATER], "c1c1c1c1a1a0a0a0a0"),
+    ("the same with ML-KEM", 2, [NO_PSK, *ENCAPSULATED, X25519_BROKEN_LATER], "c0c0c0c1a0a0a0a0a0"),
+    ("ML-KEM broken", 2, [NO_PSK, *ENCAPSULATED, KEM_BROKEN], "c0c0c0c0a0a0a0a0a0"),
+    ("with ML-KEM, no psk", 2, [NO_PSK, *ENCAPSULATED], "c0c0c0c0a0a0a0a0a0"),
+    ("both begin", 2, "both", "c0c0c0c0a1a0a0a0a0" * 2),
 ]
 
 

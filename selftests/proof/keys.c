@@ -16,6 +16,7 @@
  * break: peer/keys.c /memzero_explicit(key->rx_secret/d
  * break: peer/keys.c s/if (ring->latest == key)/if (0)/
  * break: peer/keyring.c s/key->state != OMERTA_KEY_STATE_INSTALLED/key->state == OMERTA_KEY_STATE_DEAD/
+ * break: peer/keyring.c s/(!active || active->seq < key->seq)/true/
  * break: peer/keyring.c s/now >= key->open_until/now > key->open_until + 1/
  */
 #include "stand_ins.h"
@@ -280,8 +281,10 @@ void prove_commit(void)
 void prove_requests(void)
 {
 	u32 id = nondet_u32();
+	struct omerta_key *was;
 
 	any_ring();
+	was = ring.active;
 	switch (nondet_u8()) {
 	case 0:
 		omerta_keyring_activate(&ring, id, NULL);
@@ -299,6 +302,11 @@ void prove_requests(void)
 	case 4:
 		omerta_keyring_kill(&ring, OMERTA_KEY_LIMIT_SUSPEND, OMERTA_KEYS_ALL);
 		prove(!ring.active);
+		break;
+	case 5:
+		/* A younger key stays in use. */
+		if (omerta_keyring_follow(&ring, id))
+			prove(ring.active->handshake && (!was || ring.active->seq > was->seq));
 		break;
 	}
 	prove_ring();
