@@ -197,20 +197,20 @@ test_moves() {
 
 	make_both
 	keep_order b to_a
-	bg b timeout "$((5 * WAIT))" ./traffic.py receive-flows 32 2000
+	bg b timeout "$((5 * WAIT))" ./traffic.py receive-flows 32
 	to=$!
 	await udp_bound b 7777
-	bg a ./traffic.py send-flows 10.9.0.2 32 2000
+	bg a ./traffic.py send-flows-until 10.9.0.2 32 "$DIR/enough"
 	sender=$!
 	for GEN in 2 3 4; do
-		await more_than "$((GEN * 4000))" dev_stat b rx-packets
-		kill -0 "$sender"
+		await more_than "$((GEN * 1000))" dev_stat b rx-packets
 		install_key a b
 		install_key b a
 		activate b a
 		activate a b
 		on a omertactl link set omr0 listen-port "5190$GEN"
 	done
+	touch "$DIR/enough"
 	wait "$sender"
 	wait "$to"
 	no_drops a

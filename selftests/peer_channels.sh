@@ -241,7 +241,7 @@ wants() {
 
 # A line in each file. a initiates, and opens the channel.
 test_agents() {
-	local key second sender to
+	local key before i sender to
 
 	pair_with_agents 'Channels = 2'
 	keep_order b to_a
@@ -254,17 +254,17 @@ test_agents() {
 	carried a b
 	carried b a
 	# Other keys, and no packet is lost, or comes twice or early.
-	COUNT=2000
-	bg b timeout "$((5 * WAIT))" ./traffic.py receive-flows 32 "$COUNT"
+	before=$(dev_stat b rx-packets)
+	bg b timeout "$((5 * WAIT))" ./traffic.py receive-flows 32
 	to=$!
 	await udp_bound b 7777
-	bg a ./traffic.py send-flows 10.9.0.2 32 "$COUNT"
+	bg a ./traffic.py send-flows-until 10.9.0.2 32 "$DIR/enough"
 	sender=$!
-	for second in 1 2 3; do
-		await more_than "$((second * 8000))" dev_stat b rx-packets
-		kill -0 "$sender"
+	for i in 1 2 3; do
+		await more_than "$((before + i * 1000))" dev_stat b rx-packets
 		rekey a
 	done
+	touch "$DIR/enough"
 	wait "$sender"
 	wait "$to"
 	refused is "$key" key_of a b local-id

@@ -14,6 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 
 SO_SNDBUFFORCE, SO_RCVBUFFORCE, SO_TIMESTAMPING = 32, 33, 37
 UDP_SEGMENT = 103
@@ -21,6 +22,7 @@ IP_MTU_DISCOVER, IP_RECVTOS = 10, 13
 MAGIC_INITIATION = b"OMR\x20"
 # Port of most receivers
 PORT = 7777
+END = b"end"
 
 
 def udp(address=""):
@@ -164,13 +166,33 @@ def send_flows(address, flows, count):
             s.sendto(i.to_bytes(4, "big"), (address, PORT))
 
 
-def receive_flows(flows, count):
-    """All numbers of all sockets arrive, and those of each in order."""
-    s, got = receiver(), {}
-    for _ in range(int(flows) * int(count)):
+def send_flows_until(address, flows, stop):
+    """The same until the file STOP exists, and no faster than any machine receives."""
+    sockets = [sender(address) for _ in range(int(flows))]
+    n = 0
+    while n < 2 or not os.path.exists(stop):
+        for s in sockets:
+            s.sendto(n.to_bytes(4, "big"), (address, PORT))
+        n += 1
+        time.sleep(0.002)
+    for s in sockets:
+        s.sendto(END, (address, PORT))
+
+
+def receive_flows(flows, count=""):
+    """All numbers of all sockets arrive, and those of each in order. Without COUNT up to an end"""
+    s, got, ended = receiver(), {}, set()
+    left = int(flows) * int(count or 1)
+    while left:
         data, source = s.recvfrom(99)
-        got.setdefault(source, []).append(int.from_bytes(data, "big"))
-    assert list(got.values()) == [list(range(int(count)))] * int(flows), got
+        if data == END:
+            ended.add(source)
+        else:
+            assert source not in ended, source
+            got.setdefault(source, []).append(int.from_bytes(data, "big"))
+        left -= data == END if not count else 1
+    n = int(count) if count else max(map(len, got.values()))
+    assert list(got.values()) == [list(range(n))] * int(flows), got
 
 
 def receive_nearly_in_order(count):

@@ -379,7 +379,7 @@ static void device_destruct(struct net_device *dev)
 
 /**
  * omerta_device_setup() - prepare a device for its registration
- * @dev: the device, with room for a struct omerta_tunnel
+ * @dev: the device, whose private part is a struct omerta_tunnel
  */
 void omerta_device_setup(struct net_device *dev)
 {

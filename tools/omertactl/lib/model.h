@@ -146,7 +146,7 @@ struct om_peer_stats {
 	uint64_t v[OMERTA_A_PEER_STATS_MAX + 1];
 };
 
-/* How handshakes with a peer fare */
+/* State of the handshakes with a peer */
 struct om_handshake {
 	uint64_t has;
 	uint32_t peer_id;

@@ -54,7 +54,7 @@ struct om_rule {
 	uint32_t table;
 	uint32_t not_mark;		/* match packets without this mark; 0: match all */
 	bool no_default;		/* ignore the table's default route */
-	uint32_t uid;			/* match packets of this user; 0: of all */
+	uint32_t uid;			/* match packets of this user; 0: all */
 	uint32_t priority;		/* 0: in front of all others, but for the local table's */
 };
 
