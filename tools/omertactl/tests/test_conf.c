@@ -753,21 +753,21 @@ static void saves(void)
 		"# of b\n[Peer]\nPublicKey = " PUB " # b\nPresharedKey = " HUSH "\n"
 		"Endpoint = b.test:7\nAllowedIPs = 10.1.0.0/16\nPostQuantum = off\nAllowedIPs = 10.2.0.0/16\n\n"
 		"[Peer]\nId = 7\nName = seven\nAllowedIPs = 10.7.0.0/16\n# goes, too\n\n"
-		"[Peer]\nId = 8\nEndpoint = 192.0.2.8:8\nPersistentKeepalive = 25";
+		"[Peer]\nId = 8\nEndpoint = 192.0.2.8:8\nChannels = 4\nPersistentKeepalive = 25";
 	static const char after[] =
 		"# top\n[Interface]\nFwMark = 0x7\nBatch = off\n" KEPT
 		"ListenPort = 51901\nPolicy = auto\n# below\n\n"
 		"# of b\n[Peer]\nName = \"b b\"\nPublicKey = " PUB " # b\nPresharedKey = " HUSH "\n"
 		"Endpoint = b.test:7\nAllowedIPs = 10.1.0.0/16, 10.3.0.0/16\nPostQuantum = off\n\n"
-		"[Peer]\nId = 8\nEndpoint = 192.0.2.9:9\nPersistentKeepalive = off\n"
-		"\n[Peer]\nPublicKey = " PUB2 "\nEndpoint = [2001:db8::1]:1\nPersistentKeepalive = 5\n";
+		"[Peer]\nId = 8\nEndpoint = 192.0.2.9:9\nChannels = 1\nPersistentKeepalive = off\n"
+		"\n[Peer]\nPublicKey = " PUB2 "\nEndpoint = [2001:db8::1]:1\nPersistentKeepalive = 5\nChannels = 2\n";
 	struct unit_run run;
 
 	fake_reset();
 	must("link add omr0 listen-port 51901 fwmark 7 batch off");
 	must("peer add omr0 id 1 name 'b b' public-key " PUB " endpoint 192.0.2.2:7 allowed-ips 10.1.0.0/16,10.3.0.0/16");
 	must("peer add omr0 id 8 endpoint 192.0.2.9:9");
-	must("peer add omr0 id 9 public-key " PUB2 " endpoint [2001:db8::1]:1 keepalive 5");
+	must("peer add omr0 id 9 public-key " PUB2 " endpoint [2001:db8::1]:1 keepalive 5 channels 2");
 	expect_saved("conf: save", before, after);
 	expect_saved("conf: save has nothing to do", after, after);
 	unit_file("omr0.conf", "[Interface]\nFoo = 1\n", 20, 0640);
@@ -780,7 +780,7 @@ static void saves(void)
 		     "[Interface]\nListenPort = 51901\nFwMark = 7\nBatch = off\n[Peer]\nId = 8\nAllowedIPs =\nEndpoint = 192.0.2.9:9\n",
 		     "[Interface]\nListenPort = 51901\nFwMark = 7\nBatch = off\n[Peer]\nAllowedIPs = 10.5.0.0/16\nId = 8\nEndpoint = 192.0.2.9:9\n"
 		     "\n[Peer]\nName = \"b b\"\nPublicKey = " PUB "\nEndpoint = 192.0.2.2:7\nAllowedIPs = 10.1.0.0/16, 10.3.0.0/16\n"
-		     "\n[Peer]\nPublicKey = " PUB2 "\nEndpoint = [2001:db8::1]:1\nPersistentKeepalive = 5\n");
+		     "\n[Peer]\nPublicKey = " PUB2 "\nEndpoint = [2001:db8::1]:1\nPersistentKeepalive = 5\nChannels = 2\n");
 	/* The mark of "up" is not a setting. */
 	must("link set omr0 fwmark 51900 listen-port 0 batch on");
 	must("peer del omr0 peer 1");
