@@ -195,7 +195,8 @@ err_burst:
 		pc = &peer->first;
 		goto again;
 	}
-	kfree_skb(burst->outer);
+	/* No packet is lost with it. */
+	consume_skb(burst->outer);
 	omerta_job_put(&burst->job);
 	return reason;
 }
