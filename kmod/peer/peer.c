@@ -767,7 +767,7 @@ void omerta_peer_channel_heard(struct omerta_peer_channel *pc, const struct omer
 		return;
 	spin_lock_bh(&way->lock);
 	if ((way->own_port == own_port && omerta_endpoint_remote_equal(&way->endpoint, from)) ||
-	    now >= pc->way_heard_at + wait) {
+	    !pc->way_heard_at || now >= pc->way_heard_at + wait) {
 		if (way->own_port != own_port || memcmp(&way->endpoint, from, sizeof(*from))) {
 			way->endpoint = *from;
 			way->own_port = own_port;
