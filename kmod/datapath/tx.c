@@ -99,13 +99,16 @@ static u8 outer_fields(const struct omerta_tunnel *tun, const struct sk_buff *sk
 static struct omerta_peer_channel *carrier(struct omerta_peer *peer,
 					   const struct omerta_channel *ch)
 {
-	unsigned int n = min(READ_ONCE(peer->n_channels), ch->tun->n_channels);
-	unsigned int index = ch->index % n;
+	unsigned int n = READ_ONCE(peer->n_channels), index;
 	const struct omerta_further *further;
 	struct omerta_peer_channel *pc;
 	const struct omerta_key *key;
 
-	if (likely(!index))
+	/* Most peers have one channel. */
+	if (likely(n == 1))
+		return &peer->first;
+	index = ch->index % min(n, ch->tun->n_channels);
+	if (!index)
 		return &peer->first;
 	further = rcu_dereference(peer->further);
 	if (!further || index > further->n)
