@@ -385,8 +385,8 @@ static void send_initiation(struct om_agent *agent, struct om_agent_peer *peer,
 	}
 	peer->sent_id = new_ids(agent, now, peer->channels);
 	om_agent_peers_hide_mac1(agent, peer);
-	len = om_hs_initiate(&peer->begun, mode, peer->channels, &agent->host, &peer->hs, peer->sent_time,
-			     peer->sent_id, now, msg);
+	len = om_hs_initiate(&peer->begun, mode, peer->channels, &agent->host, &peer->hs,
+			     peer->sent_time, peer->sent_id, now, msg);
 	if (len)
 		watch_cookies(agent, peer);
 	peer->sent = len && agent->ops->send_peer(agent->ctx, peer->id, peer->sent_id,
@@ -467,10 +467,10 @@ static void initiate(struct om_agent *agent, struct om_agent_peer *peer,
  */
 static void try_better(struct om_agent *agent, struct om_agent_peer *peer, uint64_t now)
 {
-	bool again = peer->sent && peer->begun.mode == (OM_HS_MLKEM | OM_HS_CHANNELS) &&
+	bool alone = peer->sent && peer->begun.mode == (OM_HS_MLKEM | OM_HS_CHANNELS) &&
 		     !(peer->mode & OM_HS_MLKEM) && fullest(peer) == peer->begun.mode;
 
-	if (again) {
+	if (alone) {
 		begin(agent, peer, OM_HS_MLKEM, now);
 	} else if (!peer->sent && fullest(peer) != OM_HS_CLASSIC) {
 		peer->better_tries++;

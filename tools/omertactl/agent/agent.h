@@ -120,9 +120,15 @@ struct om_agent_ops {
 			  const uint8_t *msg, size_t len);
 	void (*send_source)(void *ctx, const struct om_agent_source *to,
 			    const uint8_t *msg, size_t len);
-	/* Install a key, and those of the other channels; false if it is refused, with the reason in *why. */
+	/*
+	 * Install a key, and those of the other channels; false if it is refused, with the reason
+	 * in *why.
+	 */
 	bool (*install)(void *ctx, const struct om_agent_key *key, enum omerta_failure *why);
-	/* Delete an offered key with those of the other channels, unless it is in use already and the confirmation was lost. */
+	/*
+	 * Delete an offered key with those of the other channels, unless it is in use already and
+	 * the confirmation was lost.
+	 */
 	void (*forget)(void *ctx, uint32_t peer_id, uint32_t local_id);
 	/*
 	 * Read the epoch of the machine, which changes when the machine is cloned; false if it

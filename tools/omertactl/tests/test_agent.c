@@ -138,6 +138,27 @@ static void channels(void)
 	}
 }
 
+/* The other end is from before there were channels: it still gets ML-KEM, a little later. */
+static void kem_without_channels(void)
+{
+	const struct world_end *a = &world.end[A], *b = &world.end[B];
+
+	world_set_up_with(OM_KEM_ON, OM_KEM_ON);
+	world_configure(A, OM_KEM_ON, 2);
+	world_configure(B, OM_KEM_ON, 2);
+	world.before_channels = true;
+	world.quiet = true;
+	world_tell(&world.end[A], OM_AGENT_KEY_NEEDED, 0);
+	world_run(6);
+	unit_ok(a->agreed[OM_HS_CLASSIC] == 1, "agent: without channels and ML-KEM first", "%s",
+		world_counts());
+	world.quiet = false;
+	world_run(12);
+	unit_ok(a->agreed[OM_HS_MLKEM] == 1 && b->agreed[OM_HS_MLKEM] == 1 &&
+		world_nothing_lost(), "agent: then with ML-KEM alone", "%s", world_counts());
+	world_tear_down();
+}
+
 /* A key with less than is wanted is replaced soon, one that wants more at once. */
 static void more_channels(void)
 {
@@ -1648,6 +1669,7 @@ void test_agent(void)
 	modes();
 	channels();
 	more_channels();
+	kem_without_channels();
 	downgraded();
 	soon_better();
 	better_responder();
