@@ -152,7 +152,7 @@ test_firewall() {
 	flows b a
 	is opening channel b a state
 	no_drops a
-	# What a opens passes.
+	# The way that a opens passes the firewall.
 	activate_second a b
 	both_open
 	carried a b
@@ -318,7 +318,7 @@ test_agents_nat() {
 	await agree_on_key
 	carried a b
 	carried b a
-	# Nobody has a way: b, which is told of new keys by a, opens it.
+	# Neither end has a way now. b opens it, as the responder.
 	on a ip link set omr0 down
 	on a ip link set omr0 up
 	on b ip link set omr0 down

@@ -90,7 +90,7 @@ keys() {
 	sleep 1
 }
 
-# Of the peers; one more than the devices have, too
+# channels: changes the number of the peer's, also to more than the device has
 channels() {
 	local n
 
