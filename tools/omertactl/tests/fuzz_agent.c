@@ -20,6 +20,7 @@ static struct {
 	struct om_hs_host host;
 	struct om_hs_peer to;
 	struct om_hs hs;
+	uint8_t channels;		/* of one peer */
 	uint64_t now;
 	uint32_t seconds;		/* the peer's clock */
 	uint8_t initiation[OM_HS_LEN_MAX];	/* latest initiation of the agent */
@@ -45,7 +46,9 @@ static bool send_peer(void *ctx, uint32_t peer_id, uint32_t local_id,
 	if (!local_id)
 		abort();
 	w.sent++;
-	if (len != OM_HS_INITIATION_LEN && len != OM_HS_INITIATION_LEN_MLKEM)
+	/* Modes with channels have a byte more. */
+	if (len - !!(msg[4] & OM_HS_CHANNELS) !=
+	    (msg[4] & OM_HS_MLKEM ? OM_HS_INITIATION_LEN_MLKEM : OM_HS_INITIATION_LEN))
 		abort();
 	memcpy(w.initiation, msg, len);
 	w.initiation_len = len;
@@ -67,7 +70,9 @@ static bool install(void *ctx, const struct om_agent_key *key, enum omerta_failu
 {
 	(void)ctx;
 	(void)why;
-	if (!w.may_install || key->peer_id != PEER_ID)
+	if (!w.may_install || key->peer_id != PEER_ID || !key->keys.channels ||
+	    key->keys.channels > w.channels ||
+	    key->keys.channels > w.agent.first->channels)
 		abort();
 	w.installed++;
 	return true;
@@ -310,8 +315,11 @@ static void raw(const uint8_t *data, size_t n, bool mac1)
 	len = length[data[0] % 8];
 	msg[3] = 0x20 + data[0] % 4;
 	memcpy(msg + 4, data, n);
-	if (len == OM_HS_INITIATION_LEN_MLKEM)
-		memcpy(msg + 4, (uint8_t[4]){ OM_HS_MLKEM }, 4);
+	/* Initiations and responses have a byte more in modes with channels. */
+	len += data[0] % 4 < 2 && data[0] & 0x40;
+	if (data[0] % 4 == 0)
+		memcpy(msg + 4, (uint8_t[4]){ data[0] / 4 % 2 * OM_HS_MLKEM +
+					      !!(data[0] & 0x40) * OM_HS_CHANNELS }, 4);
 	put_mac1(msg, len);
 	deliver(msg, len, false);
 }
@@ -338,8 +346,8 @@ static void set_up(enum om_kem_policy kem, uint8_t channels)
 }
 
 /*
- * Input: a byte for the agent's use of ML-KEM and of channels; then steps, each with a kind, a position in
- * units of eight bytes, a length, and that many bytes
+ * Input: a byte for the agent's use of ML-KEM and of channels; then steps, each with a kind, a
+ * position in units of eight bytes, a length, and that many bytes
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
