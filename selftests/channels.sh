@@ -168,9 +168,20 @@ test_shown() {
 	is 256 shown "$all" tx-packets
 	is 256 metric transmit_packets_total
 	more_than 0 metric transmit_records_total
+	# Drops are of the channel whose queue or socket brought the packets.
+	on a ping -c 3 -W 0.1 10.9.0.77 || :
+	await is 3 metric transmit_drops_total
+	on b ./traffic.py strangers 5 100 192.0.2.2
+	await is 5 metric receive_drops_total
+	json=$(on a omertactl -j stats omr0)
+	is 3 shown "$json" tx-drops
+	is 5 shown "$json" rx-drops
+	is 3 sum a tx_drops
+	is 5 sum a rx_drops
 	on a omertactl metrics | grep '^omerta_channel_transmit_cpu{device="omr0",channel="0"} [0-9]'
 	on a omertactl show omr0 | tee "$DIR/shown"
-	is 4 grep -cE '^  channel [0-3]: [0-9]+ packets received( \(CPU [0-9]+\))?, [0-9]+ packets sent \(CPU [0-9]+\)$' "$DIR/shown"
+	is 4 grep -cE '^  channel [0-3]: [0-9]+ packets received( \(CPU [0-9]+\))?(, [0-9]+ dropped)?, [0-9]+ packets sent \(CPU [0-9]+\)(, [0-9]+ dropped)?$' "$DIR/shown"
+	is 8 awk '/^  channel / { gsub(/,/, ""); for (i = 2; i <= NF; i++) if ($i == "dropped") n += $(i - 1) } END { print n }' "$DIR/shown"
 	on a omertactl top every 1 count 1 | tee "$DIR/top"
 	grep -qE '^  channels: 0 /s received, 0 /s sent(, CPU [0-9]+)?; ' "$DIR/top"
 }

@@ -230,6 +230,11 @@ test_handshakes() {
 	end_trace
 }
 
+# sum NAME: of counters whose names match, as ethtool prints them
+sum() {
+	awk -v name="^$1:\$" '$1 ~ name { n += $2 } END { print n + 0 }'
+}
+
 test_ethtool() {
 	local stats name value all
 
@@ -249,8 +254,16 @@ test_ethtool() {
 	is "$(grep -o '"[rt]x-drop-[a-z-]*"' <<<"$all" | wc -l)" grep -c '[rt]x_drop_' <<<"$stats"
 	# Which channel has the packets is a matter of their hash.
 	for name in bursts polls; do
-		more_than 0 awk "/rx_queue_[0-9]*_$name:/ { n += \$2 } END { print n }" <<<"$stats"
+		more_than 0 sum "rx_queue_[0-9]*_$name" <<<"$stats"
 	done
+	# Each drop is one of a channel.
+	on b ./traffic.py strangers 5 100 192.0.2.2
+	await is 5 dev_stat a rx-drop-control
+	stats=$(on a ethtool -S omr0)
+	for name in rx tx; do
+		is "$(sum "${name}_queue_[0-9]*_drops" <<<"$stats")" sum "${name}_drop_.*" <<<"$stats"
+	done
+	is 2 sum 'tx_queue_[0-9]*_drops' <<<"$stats"
 }
 
 # metric NAME LABELS: its value in $DIR/metrics, by a real parser

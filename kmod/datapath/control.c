@@ -84,6 +84,7 @@ struct omerta_binding {
 struct omerta_datagram {
 	struct list_head list;
 	struct omerta_tenant *tenant;
+	struct omerta_channel *ch;
 	int iif;
 	u32 len;
 	struct omerta_endpoint from;
@@ -400,7 +401,7 @@ static void admission_work(struct work_struct *work)
 		}
 		rcu_read_unlock();
 		if (reason != OMERTA_DROP_NONE)
-			omerta_drop(adm->tun, NULL, reason, 1);
+			omerta_drop(d->ch, NULL, reason, 1);
 		free_pending(d);
 	}
 	if (i == PENDING_BATCH)
@@ -473,7 +474,7 @@ static enum omerta_drop recv_stranger(struct omerta_tunnel *tun,
 
 /**
  * omerta_control_recv() - deliver a control datagram to its reader if it is admitted
- * @tun: the device
+ * @ch: channel that received it
  * @iif: interface that it arrived on
  * @from: its source
  * @data: UDP payload
@@ -482,16 +483,18 @@ static enum omerta_drop recv_stranger(struct omerta_tunnel *tun,
  * Context: a NAPI of the device, inside an RCU read-side section.
  * Return: OMERTA_DROP_NONE, or the reason to drop it. A worker may drop it later.
  */
-enum omerta_drop omerta_control_recv(struct omerta_tunnel *tun, int iif,
+enum omerta_drop omerta_control_recv(struct omerta_channel *ch, int iif,
 				     const struct omerta_endpoint *from,
 				     const u8 *data, u32 len)
 {
 	const struct omerta_datagram d = {
+		.ch = ch,
 		.iif = iif,
 		.len = len,
 		.from = *from,
 		.data = data,
 	};
+	struct omerta_tunnel *tun = ch->tun;
 	const struct omerta_binding *b = reader_of(tun);
 	struct omerta_sent_set *sent = NULL;
 
@@ -791,7 +794,7 @@ static void purge_pending(struct omerta_admission *adm)
 	struct omerta_datagram *d;
 
 	while ((d = next_pending(adm))) {
-		omerta_drop(adm->tun, NULL, OMERTA_DROP_RX_CONTROL, 1);
+		omerta_drop(d->ch, NULL, OMERTA_DROP_RX_CONTROL, 1);
 		free_pending(d);
 	}
 }

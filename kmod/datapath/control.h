@@ -13,7 +13,7 @@
 /* Sixteenths of the reader's buffer that strangers may fill. */
 #define OMERTA_CONTROL_SHARE		1
 
-enum omerta_drop omerta_control_recv(struct omerta_tunnel *tun, int iif,
+enum omerta_drop omerta_control_recv(struct omerta_channel *ch, int iif,
 				     const struct omerta_endpoint *from,
 				     const u8 *data, u32 len);
 int omerta_control_sent(struct omerta_tunnel *tun, const u8 *data, u32 len,

@@ -20,10 +20,12 @@
 
 /**
  * struct reject_cb - skb->cb of a rejected packet
+ * @ch: channel whose queue brought it
  * @reason: why it is dropped
  * @mtu: longest packet that can be delivered, 0 if none can
  */
 struct reject_cb {
+	struct omerta_channel *ch;
 	enum omerta_drop reason;
 	u32 mtu;
 };
@@ -63,7 +65,10 @@ bool omerta_fits_mtu(const struct sk_buff *skb, u32 mtu)
 void omerta_reject(struct omerta_tunnel *tun, struct sk_buff *skb,
 		   enum omerta_drop reason, u32 mtu)
 {
+	struct omerta_channel *ch = tun->channel[skb_get_queue_mapping(skb)];
+
 	*REJECT_CB(skb) = (struct reject_cb) {
+		.ch = ch,
 		.reason = reason,
 		.mtu = reason == OMERTA_DROP_TX_TOO_BIG ?
 		       max(mtu, (u32)OMERTA_MIN_MTU(skb)) : 0,
@@ -71,7 +76,7 @@ void omerta_reject(struct omerta_tunnel *tun, struct sk_buff *skb,
 	/* After the device went down, no NAPI would send the error. */
 	if (reason == OMERTA_DROP_TX_NOMEM || !netif_running(tun->dev) ||
 	    skb_queue_len_lockless(&tun->rejects) >= REJECTS_MAX) {
-		omerta_drop(tun, skb, reason, PACKETS(skb));
+		omerta_drop(ch, skb, reason, PACKETS(skb));
 		return;
 	}
 	skb_dst_force(skb);
@@ -141,7 +146,7 @@ bool omerta_reject_send(struct omerta_tunnel *tun)
 
 	while (n-- && (skb = skb_dequeue(&tun->rejects))) {
 		send_error(skb);
-		omerta_drop(tun, skb, REJECT_CB(skb)->reason, PACKETS(skb));
+		omerta_drop(REJECT_CB(skb)->ch, skb, REJECT_CB(skb)->reason, PACKETS(skb));
 	}
 	return !skb_queue_empty_lockless(&tun->rejects);
 }
@@ -157,5 +162,5 @@ void omerta_reject_purge(struct omerta_tunnel *tun)
 	struct sk_buff *skb;
 
 	while ((skb = skb_dequeue(&tun->rejects)))
-		omerta_drop(tun, skb, REJECT_CB(skb)->reason, PACKETS(skb));
+		omerta_drop(REJECT_CB(skb)->ch, skb, REJECT_CB(skb)->reason, PACKETS(skb));
 }

@@ -158,7 +158,7 @@ static void close_burst(struct omerta_channel *ch, struct omerta_rx_burst *burst
 	}
 	if (!burst->inner) {
 		reason = reason ?: OMERTA_DROP_RX_NOMEM;
-		omerta_drop(ch->tun, NULL, reason, burst->n);
+		omerta_drop(ch, NULL, reason, burst->n);
 		for (i = 0; i < burst->n; i++)
 			if (burst->rec[i].outer)
 				OMERTA_RX_CB(burst->rec[i].outer)->reason = reason;
@@ -243,7 +243,7 @@ static enum omerta_drop receive_record(struct omerta_channel *ch,
 	if (len < OMERTA_HDR_LEN || omerta_record_parse(&l, wire, len)) {
 		switch (omerta_datagram_type(wire, len)) {
 		case OMERTA_DATAGRAM_CONTROL:
-			return omerta_control_recv(ch->tun, d->skb->skb_iif, &d->from, wire,
+			return omerta_control_recv(ch, d->skb->skb_iif, &d->from, wire,
 						   len);
 		case OMERTA_DATAGRAM_DATA:
 			return OMERTA_DROP_RX_MALFORMED;
@@ -365,11 +365,11 @@ static unsigned int receive_skb(struct omerta_channel *ch,
 	}
 	/* Tags do not cover the addresses, so the UDP checksum has to be right. */
 	if (unlikely(!omerta_udp_csum_ok(ch, skb))) {
-		omerta_drop(ch->tun, skb, OMERTA_DROP_RX_CHECKSUM, datagrams);
+		omerta_drop(ch, skb, OMERTA_DROP_RX_CHECKSUM, datagrams);
 		return datagrams;
 	}
 	if (unlikely(!skb->len)) {
-		omerta_drop(ch->tun, skb, OMERTA_DROP_RX_TYPE, 1);
+		omerta_drop(ch, skb, OMERTA_DROP_RX_TYPE, 1);
 		return 1;
 	}
 	omerta_udp_source(skb, &d.from, &d.dsfield);
@@ -379,7 +379,7 @@ static unsigned int receive_skb(struct omerta_channel *ch,
 			     (unsigned int)RECORDS_MAX);
 	d.skb = make_contiguous(skb, size);
 	if (!d.skb) {
-		omerta_drop(ch->tun, skb, OMERTA_DROP_RX_NOMEM, datagrams);
+		omerta_drop(ch, skb, OMERTA_DROP_RX_NOMEM, datagrams);
 		return datagrams;
 	}
 	OMERTA_RX_CB(d.skb)->reason = OMERTA_DROP_NONE;
@@ -390,7 +390,7 @@ static unsigned int receive_skb(struct omerta_channel *ch,
 			reason = receive_record(ch, cur_burst, &d, data, n);
 			if (likely(!reason))
 				continue;
-			omerta_drop(ch->tun, NULL, reason, 1);
+			omerta_drop(ch, NULL, reason, 1);
 			OMERTA_RX_CB(d.skb)->reason = reason;
 		}
 	}

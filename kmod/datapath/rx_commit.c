@@ -125,7 +125,7 @@ static int commit_burst(struct omerta_rx_burst *burst)
 			newest |= fresh == OMERTA_FRESH_NEWEST;
 		}
 		if (unlikely(rec->reason)) {
-			omerta_drop(peer->tun, NULL, rec->reason, 1);
+			omerta_drop(burst->ch, NULL, rec->reason, 1);
 			OMERTA_RX_CB(outer)->reason = rec->reason;
 		}
 	}
@@ -290,7 +290,7 @@ void omerta_rx_purge(struct omerta_channel *ch)
 			OMERTA_RX_CB(outer)->reason = OMERTA_DROP_RX_DOWN;
 			n++;
 		}
-		omerta_drop(ch->tun, NULL, OMERTA_DROP_RX_DOWN, n);
+		omerta_drop(ch, NULL, OMERTA_DROP_RX_DOWN, n);
 		end_burst(ch, burst);
 	}
 	rcu_read_unlock();

@@ -47,12 +47,12 @@ static void deliver_skb(struct omerta_rx_burst *burst, unsigned int i, struct sk
 	if (unlikely(omerta_peer_by_addr(&tun->peers, v6,
 					 v6 ? (void *)&ipv6_hdr(skb)->saddr :
 					      (void *)&ip_hdr(skb)->saddr) != peer)) {
-		omerta_drop(tun, skb, OMERTA_DROP_RX_SOURCE, packets);
+		omerta_drop(burst->ch, skb, OMERTA_DROP_RX_SOURCE, packets);
 		return;
 	}
 	inner = ip_tunnel_get_dsfield(ip_hdr(skb), skb);
 	if (unlikely(INET_ECN_decapsulate(skb, burst->dsfield, inner) > 1)) {
-		omerta_drop(tun, skb, OMERTA_DROP_RX_ECN, packets);
+		omerta_drop(burst->ch, skb, OMERTA_DROP_RX_ECN, packets);
 		return;
 	}
 	/* Authentic means unchanged, so the inner checksums need no check. */
@@ -71,7 +71,7 @@ static void deliver_skb(struct omerta_rx_burst *burst, unsigned int i, struct sk
 static void drop_nomem(const struct omerta_rx_burst *burst, unsigned int i,
 		       unsigned int n)
 {
-	omerta_drop(burst->peer->tun, NULL, OMERTA_DROP_RX_NOMEM, n);
+	omerta_drop(burst->ch, NULL, OMERTA_DROP_RX_NOMEM, n);
 	while (!burst->rec[i].outer)
 		i--;
 	OMERTA_RX_CB(burst->rec[i].outer)->reason = OMERTA_DROP_RX_NOMEM;

@@ -76,21 +76,23 @@ void omerta_drop_free(struct sk_buff *skb, enum omerta_drop reason)
 
 /**
  * omerta_drop() - drop packets or records
- * @tun: the device
+ * @ch: the channel
  * @skb: the packets; freed. NULL to count only.
  * @reason: the reason
  * @n: number of packets or records
  *
  * Context: any but hard interrupt.
  */
-void omerta_drop(struct omerta_tunnel *tun, struct sk_buff *skb, enum omerta_drop reason,
+void omerta_drop(struct omerta_channel *ch, struct sk_buff *skb, enum omerta_drop reason,
 		 unsigned int n)
 {
 	struct omerta_drops *d;
 
-	trace_omerta_drop(tun, skb, reason, n, __builtin_return_address(0));
+	trace_omerta_drop(ch, skb, reason, n, __builtin_return_address(0));
+	/* Others than the CPU that polls a channel drop its packets as well. */
+	atomic_long_add(n, reason < OMERTA_DROPS_RX ? &ch->rx_drops : &ch->tx_drops);
 	local_bh_disable();
-	d = this_cpu_ptr(tun->drops);
+	d = this_cpu_ptr(ch->tun->drops);
 	u64_stats_update_begin(&d->syncp);
 	u64_stats_add(&d->count[reason], n);
 	u64_stats_update_end(&d->syncp);

@@ -7,7 +7,7 @@
 
 #include <uapi/linux/omerta.h>
 
-struct omerta_tunnel;
+struct omerta_channel;
 
 /*
  * Drop reasons in the order of the counters in the uapi header: OMERTA_DROP(RX_AUTH) is
@@ -75,7 +75,7 @@ struct omerta_drops {
 };
 
 struct omerta_drops __percpu *omerta_drops_alloc(void);
-void omerta_drop(struct omerta_tunnel *tun, struct sk_buff *skb, enum omerta_drop reason,
+void omerta_drop(struct omerta_channel *ch, struct sk_buff *skb, enum omerta_drop reason,
 		 unsigned int n);
 void omerta_drop_free(struct sk_buff *skb, enum omerta_drop reason);
 void omerta_drops_read(struct omerta_drops __percpu *drops,

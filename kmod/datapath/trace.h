@@ -298,15 +298,16 @@ TRACE_EVENT(omerta_rx_deliver,
 /* Packets, records or datagrams were dropped. Without skbaddr their skb holds others, too. */
 TRACE_EVENT_CONDITION(omerta_drop,
 
-	TP_PROTO(const struct omerta_tunnel *tun, const struct sk_buff *skb,
+	TP_PROTO(const struct omerta_channel *ch, const struct sk_buff *skb,
 		 enum omerta_drop reason, unsigned int n, void *location),
 
-	TP_ARGS(tun, skb, reason, n, location),
+	TP_ARGS(ch, skb, reason, n, location),
 
 	TP_CONDITION(n),
 
 	TP_STRUCT__entry(
 		__array(char, dev, IFNAMSIZ)
+		__field(u32, channel)
 		__field(const void *, skbaddr)
 		__field(u32, reason)
 		__field(u32, n)
@@ -314,16 +315,17 @@ TRACE_EVENT_CONDITION(omerta_drop,
 	),
 
 	TP_fast_assign(
-		memcpy(__entry->dev, tun->dev->name, IFNAMSIZ);
+		memcpy(__entry->dev, ch->tun->dev->name, IFNAMSIZ);
+		__entry->channel = ch->index;
 		__entry->skbaddr = skb;
 		__entry->reason = reason;
 		__entry->n = n;
 		__entry->location = location;
 	),
 
-	TP_printk("dev=%s skbaddr=%p reason=%s n=%u location=%pS",
-		  __entry->dev, __entry->skbaddr, show_omerta_drop(__entry->reason),
-		  __entry->n, __entry->location)
+	TP_printk("dev=%s channel=%u skbaddr=%p reason=%s n=%u location=%pS",
+		  __entry->dev, __entry->channel, __entry->skbaddr,
+		  show_omerta_drop(__entry->reason), __entry->n, __entry->location)
 );
 
 /* A transmit queue stopped, or was woken. */

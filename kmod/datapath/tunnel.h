@@ -70,6 +70,7 @@ struct omerta_bunch {
  * @txq: state of the transmit queue
  * @tx_packets: inner packets sent
  * @tx_records: records sent, keepalives too
+ * @tx_drops: packets dropped, and records of keepalives
  * @xmit_class: lockdep class of the queue's lock
  * @napi: receives, commits and delivers
  * @rx_done: bursts whose last chunk another CPU has opened
@@ -82,6 +83,8 @@ struct omerta_bunch {
  * @rx_bursts: bursts that were received; written by NAPI only
  * @rx_packets: inner packets delivered; written by NAPI only
  * @rx_records: fresh authentic records; written by NAPI only
+ * @rx_drops: packets, records and datagrams dropped, but for those that the kernel drops at
+ *	      the sockets
  * @rx_cpu: CPU of the latest run of NAPI; written by NAPI only
  * @rx_rest: datagrams of sockets that were replaced
  *
@@ -102,6 +105,7 @@ struct omerta_channel {
 	struct omerta_txq txq;
 	atomic_long_t tx_packets;
 	atomic_long_t tx_records;
+	atomic_long_t tx_drops;
 	struct lock_class_key xmit_class;
 
 	/* Receive side */
@@ -116,6 +120,7 @@ struct omerta_channel {
 	unsigned long rx_bursts;
 	unsigned long rx_packets;
 	unsigned long rx_records;
+	atomic_long_t rx_drops;
 	int rx_cpu;
 	struct sk_buff_head rx_rest;
 };

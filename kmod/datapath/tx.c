@@ -251,7 +251,7 @@ static enum omerta_drop assign_packet(struct omerta_peer_channel *pc, struct sk_
 			return reason;
 		if (reason) {
 			/* The rest of a packet cannot wait. */
-			omerta_drop(tun, skb, reason, total - first);
+			omerta_drop(ch, skb, reason, total - first);
 			return OMERTA_DROP_NONE;
 		}
 		first += n;
@@ -419,12 +419,12 @@ static void take_packet(struct omerta_channel *ch, struct sk_buff *skb)
 		     (!v6 && skb->protocol != htons(ETH_P_IP)) ||
 		     ip_tunnel_parse_protocol(skb) != skb->protocol ||
 		     (skb_is_gso(skb) && !omerta_segments_can(skb)))) {
-		omerta_drop(tun, skb, OMERTA_DROP_TX_PROTO, 1);
+		omerta_drop(ch, skb, OMERTA_DROP_TX_PROTO, 1);
 		goto out;
 	}
 	/* Only super-packets have that header, not their segments. */
 	if (unlikely(omerta_jumbo_remove(skb))) {
-		omerta_drop(tun, skb, OMERTA_DROP_TX_NOMEM, 1);
+		omerta_drop(ch, skb, OMERTA_DROP_TX_NOMEM, 1);
 		goto out;
 	}
 	/* The stack checks no MTU for packets that tc redirects. */
@@ -485,7 +485,7 @@ netdev_tx_t omerta_tx_xmit(struct sk_buff *skb, struct net_device *dev)
 	bool more = netdev_xmit_more();
 
 	if (unlikely(omerta_txq_is_full(ch)))
-		omerta_drop(tun, skb, OMERTA_DROP_TX_QUEUE, 1);
+		omerta_drop(ch, skb, OMERTA_DROP_TX_QUEUE, 1);
 	else if (ch->bunch.n || ch->tx_jobs.n || !omerta_txq_begin(ch, skb, more))
 		take_packet(ch, skb);
 	else
@@ -549,7 +549,7 @@ void omerta_tx_purge(struct omerta_channel *ch)
 
 	__netif_tx_lock_bh(ch->queue);
 	for (i = 0; i < ch->bunch.n; i++)
-		omerta_drop(ch->tun, ch->bunch.skb[i], OMERTA_DROP_TX_DOWN, 1);
+		omerta_drop(ch, ch->bunch.skb[i], OMERTA_DROP_TX_DOWN, 1);
 	ch->bunch.n = 0;
 	/* Without sockets these are dropped. */
 	omerta_pool_run(&ch->tun->pool, &ch->tx_jobs);
@@ -649,7 +649,7 @@ void omerta_tx_purge_waiting(struct omerta_peer *peer, enum omerta_drop reason)
 	peer->key_wanted = false;
 	spin_unlock_bh(&peer->tx_lock);
 	while ((skb = __skb_dequeue(&purged)))
-		omerta_drop(peer->tun, skb, reason, 1);
+		omerta_drop(peer->tun->channel[skb_get_queue_mapping(skb)], skb, reason, 1);
 }
 
 /**

@@ -47,7 +47,7 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 		WRITE_ONCE(pc->answer_at, 0);
 	if (unlikely(drop)) {
 		dst_release(burst->path.dst);
-		omerta_drop(tun, burst->outer, OMERTA_DROP_TX_DOWN, burst->n);
+		omerta_drop(burst->ch, burst->outer, OMERTA_DROP_TX_DOWN, burst->n);
 	} else {
 		trace_omerta_tx_send(burst);
 		omerta_udp_send(burst->ch, burst->outer, &burst->path,

@@ -414,7 +414,7 @@ void omerta_txq_purge(struct omerta_channel *ch)
 	omerta_txq_take_deferred(ch, &packets);
 	local_bh_enable();
 	while ((skb = __skb_dequeue(&packets)))
-		omerta_drop(ch->tun, skb, OMERTA_DROP_TX_DOWN, 1);
+		omerta_drop(ch, skb, OMERTA_DROP_TX_DOWN, 1);
 }
 
 /**

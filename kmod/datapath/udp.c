@@ -19,16 +19,16 @@
 #include "datapath/txq.h"
 #include "datapath/udp_error.h"
 
-static void drop_datagrams(struct omerta_tunnel *tun, struct sk_buff *skb,
+static void drop_datagrams(struct omerta_channel *ch, struct sk_buff *skb,
 			   enum omerta_drop reason)
 {
 	u32 size;
 
-	omerta_drop(tun, skb, reason, omerta_udp_datagrams(skb, &size));
+	omerta_drop(ch, skb, reason, omerta_udp_datagrams(skb, &size));
 }
 
 /* Drop the oldest datagrams of a queue that is full. */
-static void shed_datagrams(struct omerta_tunnel *tun, struct sock *sk)
+static void shed_datagrams(struct omerta_channel *ch, struct sock *sk)
 {
 	struct sk_buff *skb;
 	int off = 0, err;
@@ -37,7 +37,7 @@ static void shed_datagrams(struct omerta_tunnel *tun, struct sock *sk)
 		skb = __skb_recv_udp(sk, MSG_DONTWAIT, &off, &err);
 		if (!skb)
 			return;
-		drop_datagrams(tun, skb, OMERTA_DROP_RX_SOCKET);
+		drop_datagrams(ch, skb, OMERTA_DROP_RX_SOCKET);
 	}
 }
 
@@ -48,7 +48,7 @@ static void data_ready(struct sock *sk)
 	rcu_read_lock();
 	ch = rcu_dereference_sk_user_data(sk);
 	if (ch) {
-		shed_datagrams(ch->tun, sk);
+		shed_datagrams(ch, sk);
 		napi_schedule(&ch->napi);
 	}
 	rcu_read_unlock();
@@ -287,9 +287,9 @@ static void take_rest(struct omerta_channel *ch, struct sock *sk, enum omerta_dr
 		if (!reason)
 			skb_queue_tail(&ch->rx_rest, skb);
 		else
-			drop_datagrams(ch->tun, skb, reason);
+			drop_datagrams(ch, skb, reason);
 	} while (skb || err != -EAGAIN);
-	omerta_drop(ch->tun, NULL, OMERTA_DROP_RX_SOCKET, sk_drops_read(sk));
+	omerta_drop(ch, NULL, OMERTA_DROP_RX_SOCKET, sk_drops_read(sk));
 }
 
 /* Replace sockets of all channels by spare ones, or all by none, and close them. */
@@ -479,29 +479,27 @@ void omerta_udp_purge(struct omerta_tunnel *tun)
 
 	for (c = 0; c < tun->n_channels; c++)
 		while ((skb = skb_dequeue(&tun->channel[c]->rx_rest)))
-			drop_datagrams(tun, skb, OMERTA_DROP_RX_DOWN);
+			drop_datagrams(tun->channel[c], skb, OMERTA_DROP_RX_DOWN);
 }
 
 /**
  * omerta_udp_lost() - datagrams that the kernel dropped at the current sockets
- * @tun: the device
+ * @ch: the channel
  *
  * Context: any.
  * Return: number of datagrams, a super-packet counted as one.
  */
-u32 omerta_udp_lost(const struct omerta_tunnel *tun)
+u32 omerta_udp_lost(const struct omerta_channel *ch)
 {
+	unsigned int i;
 	u32 n = 0;
-	unsigned int c, i;
 
 	rcu_read_lock();
-	for (c = 0; c < omerta_channels(tun); c++) {
-		for (i = 0; i < OMERTA_SOCKETS; i++) {
-			struct sock *sk = rcu_dereference(tun->channel[c]->sk[i]);
+	for (i = 0; i < OMERTA_SOCKETS; i++) {
+		struct sock *sk = rcu_dereference(ch->sk[i]);
 
-			if (sk)
-				n += sk_drops_read(sk);
-		}
+		if (sk)
+			n += sk_drops_read(sk);
 	}
 	rcu_read_unlock();
 	return n;

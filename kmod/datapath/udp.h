@@ -50,7 +50,7 @@ int omerta_udp_probe(struct omerta_tunnel *tun, u16 port,
 		     struct netlink_ext_ack *extack);
 void omerta_udp_close(struct omerta_tunnel *tun);
 void omerta_udp_purge(struct omerta_tunnel *tun);
-u32 omerta_udp_lost(const struct omerta_tunnel *tun);
+u32 omerta_udp_lost(const struct omerta_channel *ch);
 struct sk_buff *omerta_udp_recv(struct omerta_channel *ch);
 bool omerta_udp_has_more(const struct omerta_channel *ch);
 unsigned int omerta_udp_datagrams(const struct sk_buff *skb, u32 *size);

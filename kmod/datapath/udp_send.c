@@ -371,7 +371,7 @@ void omerta_udp_send(struct omerta_channel *ch, struct sk_buff *skb,
 	sk = rcu_dereference(ch->sk[path->family]);
 	if (unlikely(!sk)) {
 		dst_release(path->dst);
-		omerta_drop(ch->tun, skb, OMERTA_DROP_TX_DOWN, n);
+		omerta_drop(ch, skb, OMERTA_DROP_TX_DOWN, n);
 		goto out;
 	}
 	unlearn(path, size ?: skb->len);

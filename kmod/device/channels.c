@@ -12,6 +12,7 @@
 #include "datapath/rx.h"
 #include "datapath/tx.h"
 #include "datapath/txq.h"
+#include "datapath/udp.h"
 
 static struct omerta_channel *channel_alloc(struct omerta_tunnel *tun, unsigned int index)
 {
@@ -160,6 +161,9 @@ void omerta_channel_stats(const struct omerta_channel *ch, u64 stats[OMERTA_CHAN
 	stats[OMERTA_A_CHANNEL_STATS_RX_RECORDS] = READ_ONCE(ch->rx_records);
 	stats[OMERTA_A_CHANNEL_STATS_RX_BURSTS] = READ_ONCE(ch->rx_bursts);
 	stats[OMERTA_A_CHANNEL_STATS_RX_POLLS] = READ_ONCE(ch->rx_polls);
+	stats[OMERTA_A_CHANNEL_STATS_RX_DROPS] =
+		(unsigned long)atomic_long_read(&ch->rx_drops) + omerta_udp_lost(ch);
+	stats[OMERTA_A_CHANNEL_STATS_TX_DROPS] = (unsigned long)atomic_long_read(&ch->tx_drops);
 	stats[OMERTA_A_CHANNEL_STATS_RX_CPU] = (s64)READ_ONCE(ch->rx_cpu);
 	stats[OMERTA_A_CHANNEL_STATS_TX_PACKETS] = (unsigned long)atomic_long_read(&ch->tx_packets);
 	stats[OMERTA_A_CHANNEL_STATS_TX_RECORDS] = (unsigned long)atomic_long_read(&ch->tx_records);

@@ -283,8 +283,11 @@ static int device_stop(struct net_device *dev)
  */
 void omerta_device_drops(const struct omerta_tunnel *tun, u64 sum[OMERTA_DROPS])
 {
+	unsigned int c;
+
 	omerta_drops_read(tun->drops, sum);
-	sum[OMERTA_DROP_RX_SOCKET] += omerta_udp_lost(tun);
+	for (c = 0; c < omerta_channels(tun); c++)
+		sum[OMERTA_DROP_RX_SOCKET] += omerta_udp_lost(tun->channel[c]);
 }
 
 static void device_stats(struct net_device *dev,

@@ -339,10 +339,12 @@ static void show_channel(const struct om_channel_stats *c)
 {
 	static const struct {
 		const char *what;
-		uint8_t packets, cpu;
+		uint8_t packets, cpu, drops;
 	} ways[] = {
-		{ "received", OMERTA_A_CHANNEL_STATS_RX_PACKETS, OMERTA_A_CHANNEL_STATS_RX_CPU },
-		{ "sent", OMERTA_A_CHANNEL_STATS_TX_PACKETS, OMERTA_A_CHANNEL_STATS_TX_CPU },
+		{ "received", OMERTA_A_CHANNEL_STATS_RX_PACKETS, OMERTA_A_CHANNEL_STATS_RX_CPU,
+		  OMERTA_A_CHANNEL_STATS_RX_DROPS },
+		{ "sent", OMERTA_A_CHANNEL_STATS_TX_PACKETS, OMERTA_A_CHANNEL_STATS_TX_CPU,
+		  OMERTA_A_CHANNEL_STATS_TX_DROPS },
 	};
 	char name[32];
 
@@ -353,6 +355,8 @@ static void show_channel(const struct om_channel_stats *c)
 		       ways[i].what);
 		if (c->has & OM_BIT(ways[i].cpu))
 			printf(" (CPU %" PRIu64 ")", c->v[ways[i].cpu]);
+		if (c->v[ways[i].drops])
+			printf(", %" PRIu64 " dropped", c->v[ways[i].drops]);
 	}
 	putchar('\n');
 }

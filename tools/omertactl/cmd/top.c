@@ -163,6 +163,7 @@ static void new_drops(char *buf, size_t size, const struct om_state *s, const st
 static void print_channels(const struct om_state *s, const struct om_state *old, double seconds)
 {
 	char rx[16], tx[16];
+	double drops;
 
 	fputs("  channels:", stdout);
 	for (size_t i = 0; i < s->dev.channel_stats.n; i++) {
@@ -178,6 +179,12 @@ static void print_channels(const struct om_state *s, const struct om_state *old,
 		printf("%s %s/s received, %s/s sent", i ? ";" : "", rx, tx);
 		if (c->has & OM_BIT(OMERTA_A_CHANNEL_STATS_RX_CPU))
 			printf(", CPU %" PRIu64, c->v[OMERTA_A_CHANNEL_STATS_RX_CPU]);
+		drops = rate(c->v, before, OMERTA_A_CHANNEL_STATS_RX_DROPS, seconds) +
+			rate(c->v, before, OMERTA_A_CHANNEL_STATS_TX_DROPS, seconds);
+		if (drops > 0) {
+			short_number(rx, sizeof(rx), drops);
+			printf(", %s/s dropped", rx);
+		}
 	}
 	putchar('\n');
 }

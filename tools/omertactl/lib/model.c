@@ -35,55 +35,52 @@ static const char *const schedule_names[] = {
 	"own", "static", "dynamic", "guided", NULL
 };
 
-/* Offset and size of a member */
-#define AT(T, member)						\
-	.offset = offsetof(T, member),				\
-	.size = sizeof(((T *)0)->member)
+/* Fields stand in the order of their attributes. */
+#define FIELD(attribute, n, T, member, ...)			\
+	[(attribute) - 1] = {					\
+		.name = n, .attr = (attribute),			\
+		.offset = offsetof(T, member),			\
+		.size = sizeof(((T *)0)->member), __VA_ARGS__ }
 
 #define D(A, n, m, t, fmt, ...)					\
-	{ .name = n, .attr = OMERTA_A_DEVICE_##A, .type = t,	\
-	  .format = fmt, AT(struct om_device, m), __VA_ARGS__ }
+	FIELD(OMERTA_A_DEVICE_##A, n, struct om_device, m,	\
+	      .type = t, .format = fmt, __VA_ARGS__)
 #define P(A, n, m, t, fmt, ...)					\
-	{ .name = n, .attr = OMERTA_A_PEER_##A, .type = t,	\
-	  .format = fmt, AT(struct om_peer, m), __VA_ARGS__ }
+	FIELD(OMERTA_A_PEER_##A, n, struct om_peer, m,		\
+	      .type = t, .format = fmt, __VA_ARGS__)
 #define K(A, n, m, t, fmt, ...)					\
-	{ .name = n, .attr = OMERTA_A_KEY_##A, .type = t,	\
-	  .format = fmt, AT(struct om_key, m), __VA_ARGS__ }
+	FIELD(OMERTA_A_KEY_##A, n, struct om_key, m,		\
+	      .type = t, .format = fmt, __VA_ARGS__)
 #define A(A, n, m, t, fmt, ...)					\
-	{ .name = n, .attr = OMERTA_A_ALLOWED_IP_##A, .type = t,\
-	  .format = fmt, AT(struct om_prefix, m), __VA_ARGS__ }
+	FIELD(OMERTA_A_ALLOWED_IP_##A, n, struct om_prefix, m,	\
+	      .type = t, .format = fmt, __VA_ARGS__)
 #define C(A, n, m, t)						\
-	{ .name = n, .attr = OMERTA_A_CONTROL_##A, .type = t,	\
-	  AT(struct om_control, m) }
-#define R(A, n, m, t, ...)						\
-	{ .name = n, .attr = OMERTA_A_REPORT_##A, .type = t,		\
-	  AT(struct om_report, m), __VA_ARGS__ }
+	FIELD(OMERTA_A_CONTROL_##A, n, struct om_control, m, .type = t)
+#define R(A, n, m, t, ...)					\
+	FIELD(OMERTA_A_REPORT_##A, n, struct om_report, m,	\
+	      .type = t, __VA_ARGS__)
 #define B(A, n, m, t, fmt, ...)					\
-	{ .name = n, .attr = OMERTA_BENCH_A_BENCH_##A, .type = t,	\
-	  .format = fmt, AT(struct om_bench, m), __VA_ARGS__ }
-#define DS(A, n)							\
-	{ .name = n, .attr = OMERTA_A_DEVICE_STATS_##A,			\
-	  .type = OM_UINT, .format = OM_DEC,				\
-	  AT(struct om_device_stats, v[OMERTA_A_DEVICE_STATS_##A]) }
-#define CS(A, n, ...)							\
-	{ .name = n, .attr = OMERTA_A_CHANNEL_STATS_##A,			\
-	  .type = OM_UINT, .format = OM_DEC,				\
-	  AT(struct om_channel_stats, v[OMERTA_A_CHANNEL_STATS_##A]), __VA_ARGS__ }
-#define PS(A, n)							\
-	{ .name = n, .attr = OMERTA_A_PEER_STATS_##A,			\
-	  .type = OM_UINT, .format = OM_DEC,				\
-	  AT(struct om_peer_stats, v[OMERTA_A_PEER_STATS_##A]) }
-
-#define GS(A, n)							\
-	{ .name = n, .attr = OMERTA_A_AGENT_STATS_##A,			\
-	  .type = OM_UINT, .format = OM_DEC,				\
-	  AT(struct om_agent_stats, v[OMERTA_A_AGENT_STATS_##A]) }
-#define PC(A, n, m, t, fmt, ...)						\
-	{ .name = n, .attr = OMERTA_A_PEER_CHANNEL_##A, .type = t,	\
-	  .format = fmt, AT(struct om_peer_channel, m), __VA_ARGS__ }
-#define H(A, n, m, fmt, ...)						\
-	{ .name = n, .attr = OMERTA_A_HANDSHAKE_##A, .type = OM_U32,	\
-	  .format = fmt, AT(struct om_handshake, m), __VA_ARGS__ }
+	FIELD(OMERTA_BENCH_A_BENCH_##A, n, struct om_bench, m,	\
+	      .type = t, .format = fmt, __VA_ARGS__)
+#define DS(A, n)						\
+	FIELD(OMERTA_A_DEVICE_STATS_##A, n, struct om_device_stats,	\
+	      v[OMERTA_A_DEVICE_STATS_##A], .type = OM_UINT, .format = OM_DEC)
+#define CS(A, n, ...)						\
+	FIELD(OMERTA_A_CHANNEL_STATS_##A, n, struct om_channel_stats,	\
+	      v[OMERTA_A_CHANNEL_STATS_##A], .type = OM_UINT,	\
+	      .format = OM_DEC, __VA_ARGS__)
+#define PS(A, n)						\
+	FIELD(OMERTA_A_PEER_STATS_##A, n, struct om_peer_stats,	\
+	      v[OMERTA_A_PEER_STATS_##A], .type = OM_UINT, .format = OM_DEC)
+#define GS(A, n)						\
+	FIELD(OMERTA_A_AGENT_STATS_##A, n, struct om_agent_stats,	\
+	      v[OMERTA_A_AGENT_STATS_##A], .type = OM_UINT, .format = OM_DEC)
+#define PC(A, n, m, t, fmt, ...)				\
+	FIELD(OMERTA_A_PEER_CHANNEL_##A, n, struct om_peer_channel, m,	\
+	      .type = t, .format = fmt, __VA_ARGS__)
+#define H(A, n, m, fmt, ...)					\
+	FIELD(OMERTA_A_HANDSHAKE_##A, n, struct om_handshake, m,	\
+	      .type = OM_U32, .format = fmt, __VA_ARGS__)
 
 #define OBJECT(n, T, table)						\
 	{ .name = n, .field = table, .fields = OM_ARRAY_SIZE(table),	\
@@ -142,6 +139,8 @@ static const struct om_field channel_stats_fields[] = {
 	CS(STOPPED_BQL, "stopped-bql"),
 	CS(STOPPED_IN_FLIGHT, "stopped-in-flight"),
 	CS(HANDED_OVER, "handed-over"),
+	CS(RX_DROPS, "rx-drops"),
+	CS(TX_DROPS, "tx-drops"),
 };
 
 static const struct om_object channel_stats_object =
@@ -395,6 +394,10 @@ _Static_assert(OM_ARRAY_SIZE(prefix_fields) == OMERTA_A_ALLOWED_IP_MAX,
 	       "allowed-ip");
 _Static_assert(OM_ARRAY_SIZE(device_stats_fields) == OMERTA_A_DEVICE_STATS_MAX,
 	       "device-stats");
+_Static_assert(OM_ARRAY_SIZE(channel_stats_fields) == OMERTA_A_CHANNEL_STATS_MAX,
+	       "channel-stats");
+_Static_assert(OM_ARRAY_SIZE(peer_channel_fields) == OMERTA_A_PEER_CHANNEL_MAX,
+	       "peer-channel");
 _Static_assert(OM_ARRAY_SIZE(peer_stats_fields) == OMERTA_A_PEER_STATS_MAX,
 	       "peer-stats");
 _Static_assert(OM_ARRAY_SIZE(agent_stats_fields) == OMERTA_A_AGENT_STATS_MAX,
