@@ -21,11 +21,12 @@ def main():
             runs.setdefault(words[2], {}).setdefault(words[3], []).append(float(words[5]))
     aims = []
     print(f"{'case':16} {'one':>10} {'two':>10}  two over one (least, most)")
+    # Packets per second, or MB/s
     for case, values in runs.items():
         ratios = [two / one for one, two in zip(values["one"], values["two"])]
         ratio = round(statistics.median(ratios), 2)
-        print(f"{case:16} {statistics.median(values['one']):10.0f}"
-              f" {statistics.median(values['two']):10.0f}  {ratio} ({min(ratios):.2f}, {max(ratios):.2f})")
+        print(f"{case:16} {statistics.median(values['one']):10.4g}"
+              f" {statistics.median(values['two']):10.4g}  {ratio} ({min(ratios):.2f}, {max(ratios):.2f})")
         aims.append((f"{case}: two over one", ratio, AIM, False))
     judged = judge(aims)
     with open(sys.argv[1], "w", encoding="ascii") as out:

@@ -30,6 +30,11 @@ USER = "[user]"
 # From here on is a kernel's half.
 KERNEL = 1 << 63
 ROWS = 45
+LOCK_ROWS = 16
+LOCK = re.compile(r"_raw_(spin|read|write)_(try)?lock(_bh|_irq|_irqsave)?$")
+UNLOCK = re.compile(r"_raw_(spin|read|write)_unlock(_bh|_irq|_irqrestore)?$")
+# On the stack of what the receiving end does
+RECEIVING = "net_rx_action"
 
 # Parts of the work, by functions on the stack; the first that one matches counts.
 PARTS = {
@@ -108,10 +113,14 @@ class Symbols:
 
 
 def fold(addresses, symbols):
-    """Counts instructions by stack. A call is known by the first address of a function, a return by a
-    function that is on the stack; after a switch to another task the stack begins anew."""
+    """Counts instructions by stack, and by the spinlocks that are held meanwhile. A call is known by the
+    first address of a function, a return by a function that is on the stack; after a switch to another
+    task the stack begins anew. A lock has the name of the function that took it, after those of the
+    locks that were held then; one that is not released within the task that took it is forgotten."""
     known = {}
     counts = collections.Counter()
+    under = collections.Counter()
+    held = []
     stack = []
     path = ""
     for address in addresses:
@@ -125,14 +134,21 @@ def fold(addresses, symbols):
             else:
                 if not begins:
                     stack.clear()
+                    held.clear()
+                elif stack and LOCK.match(name):
+                    held.append((held[-1] + " > " if held else "") + stack[-1])
+                elif held and UNLOCK.match(name):
+                    held.pop()
                 stack.append(name)
             path = ";".join(stack)
         counts[path] += 1
-    return counts
+        for lock in held:
+            under[lock] += 1
+    return counts, under
 
 
 def read_case(path, start, symbols):
-    """Instructions by stack, and the number of packets"""
+    """Instructions by stack, and by lock, and the number of packets"""
     addresses = array.array("Q")
     with open(path, "rb") as file:
         addresses.frombytes(file.read())
@@ -140,7 +156,7 @@ def read_case(path, start, symbols):
     if len(at) <= SKIP + 1:
         sys.exit(f"trace.py: {path} has no more than {len(at)} packets")
     at = at[SKIP:]
-    return fold(addresses[at[0]:at[-1]], symbols), len(at) - 1
+    return *fold(addresses[at[0]:at[-1]], symbols), len(at) - 1
 
 
 def part_of(stack, symbols):
@@ -153,24 +169,31 @@ def part_of(stack, symbols):
     return USER if stack[-1] == USER else REST
 
 
+def names_of(columns):
+    """Those that have most in one of the columns first"""
+    return sorted({name for column in columns.values() for name in column},
+                  key=lambda name: -max(column[name] for column in columns.values()))
+
+
 def print_rows(columns, names, rest):
     """A line for each of the names, and one for the rest"""
     lines = [(name, [name]) for name in names]
     if rest:
-        lines.append(("the other functions", rest))
+        lines.append(("the others", rest))
     for label, some in lines:
-        print(f"{label:38}" + "".join(f"{sum(column[n] for n in some):9.0f}"
+        print(f"{label[-64:]:38}" + "".join(f"{sum(column[n] for n in some):9.0f}"
                                       for column in columns.values()))
 
 
 def report(directory):
     columns = {}
     parts = {}
+    locks = {}
     for path in sorted(glob.glob(os.path.join(directory, "*.addresses"))):
         name = os.path.basename(path).removesuffix(".addresses")
         contender = name.rpartition(" ")[2]
         symbols = Symbols(os.path.join(directory, contender + ".symbols"))
-        stacks, packets = read_case(path, STARTS[contender.split(",")[0]], symbols)
+        stacks, under, packets = read_case(path, STARTS[contender.split(",")[0]], symbols)
         with open(os.path.join(directory, name.replace(" ", "-") + ".folded"), "w",
                   encoding="ascii") as file:
             for stack, n in sorted(stacks.items()):
@@ -181,15 +204,19 @@ def report(directory):
             functions[stack.rpartition(";")[2]] += n / packets
             in_part[part_of(stack.split(";"), symbols)] += n / packets
             in_part["all"] += n / packets
+            if RECEIVING in stack.split(";"):
+                in_part["of them in " + RECEIVING] += n / packets
         columns[name] = functions
         parts[name] = in_part
+        locks[name] = collections.Counter({lock: n / packets for lock, n in under.items()})
         print(f"[{len(columns)}] instructions per packet of {name}, {packets} packets")
     print(f"{'':38}" + "".join(f"{f'[{i}]':>9}" for i in range(1, len(columns) + 1)))
-    rows = sorted({name for column in columns.values() for name in column},
-                  key=lambda name: -max(column[name] for column in columns.values()))
-    print_rows(parts, [*PARTS, OWN, REST, USER, "all"], [])
+    print_rows(parts, [*PARTS, OWN, REST, USER, "all", "of them in " + RECEIVING], [])
     print()
+    rows = names_of(columns)
     print_rows(columns, rows[:ROWS], rows[ROWS:])
+    print("\nunder a spinlock, by the function that took it; inside of another one after that one's")
+    print_rows(locks, names_of(locks)[:LOCK_ROWS], [])
 
 
 def main(args):

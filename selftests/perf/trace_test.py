@@ -10,7 +10,8 @@ import tempfile
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "trace.py")
 KERNEL = 0xffffffff81000000
-NAMES = ("syscall", "omerta_tx_xmit", "omerta_chunk_seal", "kfree_skb", "__schedule", "other_task")
+NAMES = ("syscall", "omerta_tx_xmit", "omerta_chunk_seal", "kfree_skb", "__schedule", "other_task",
+         "_raw_spin_lock_bh", "_raw_spin_unlock_bh")
 AT = {name: KERNEL + 0x100 * i for i, name in enumerate(NAMES)}
 SYMBOLS = "".join(f"{AT[name]:x} t {name}" + ("\t[omerta]\n" if "omerta" in name else "\n")
                   for name in NAMES)
@@ -21,19 +22,21 @@ PACKET = ([0x1000] * 3 + [AT["syscall"], AT["omerta_tx_xmit"], AT["omerta_tx_xmi
           [AT["__schedule"]] + [AT["other_task"] + 40] * 5 + [AT["syscall"] + 8])
 
 
-def report(packets):
+def report(packets, packet=PACKET):
     with tempfile.TemporaryDirectory() as directory:
         with open(os.path.join(directory, "omerta.symbols"), "w", encoding="ascii") as file:
             file.write(SYMBOLS)
         with open(os.path.join(directory, "packet omerta.addresses"), "wb") as file:
-            array.array("Q", PACKET * packets).tofile(file)
+            array.array("Q", packet * packets).tofile(file)
         done = subprocess.run([PROGRAM, "-r", directory], text=True, capture_output=True, check=False)
         try:
             with open(os.path.join(directory, "packet-omerta.folded"), encoding="ascii") as file:
                 folded = dict(line.rsplit(" ", 1) for line in file.read().splitlines())
         except FileNotFoundError:
             folded = {}
-        rows = {line[:38].strip(): line[38:].split() for line in done.stdout.splitlines()}
+        table, _, under = done.stdout.partition("\nunder a spinlock")
+        rows = {line[:38].strip(): line[38:].split() for line in table.splitlines()}
+        rows["under"] = dict(line.rsplit(maxsplit=1) for line in under.splitlines()[1:])
         return done.returncode, rows, folded, done.stderr
 
 
@@ -65,13 +68,24 @@ def tasks_have_stacks_of_their_own():
     assert not any("other_task;" in stack or ";other_task" in stack for stack in folded), folded
 
 
+def locks_are_held_until_released():
+    lock, unlock, take, send = (AT[name] for name in (
+        "_raw_spin_lock_bh", "_raw_spin_unlock_bh", "omerta_tx_xmit", "omerta_chunk_seal"))
+    # 2 in the lock's function, 3 under it, in which there is another with 2 + 1, and nothing later
+    held = [take, lock, lock + 4, take + 8, send, lock, lock + 4, send + 8, unlock, send + 12,
+            take + 12, unlock, take + 16]
+    _, rows, _, _ = report(100, held)
+    assert rows["omerta_tx_xmit"] == ["4"] and rows["under"] == {
+        "omerta_tx_xmit": "10", "omerta_tx_xmit > omerta_chunk_seal": "3"}, rows
+
+
 def few_packets_are_a_failure():
     status, _, _, said = report(10)
     assert status == 1 and "no more than 10 packets" in said, (status, said)
 
 
 TESTS = (instructions_are_per_packet, parts_are_by_stack, returns_end_calls,
-         tasks_have_stacks_of_their_own, few_packets_are_a_failure)
+         tasks_have_stacks_of_their_own, locks_are_held_until_released, few_packets_are_a_failure)
 
 
 def main():
