@@ -76,6 +76,7 @@ struct omerta_binding {
  * struct omerta_datagram - a control datagram
  * @list: member of &omerta_admission.pending
  * @tenant: charged for it while it is pending, with a reference; NULL if not charged
+ * @ch: channel that received it
  * @iif: interface that it arrived on
  * @len: bytes of @data
  * @from: its source

@@ -126,7 +126,8 @@ static struct omerta_peer_channel *carrier(struct omerta_peer *peer,
 
 /*
  * Give a burst its route, key and counters, and append it to the fifo. On failure the burst
- * is freed; its packets stay the caller's.
+ * is freed; its packets stay the caller's. The packets of a flow come from one CPU at a time: from
+ * the one that has its queue, or before, while they wait, from one that has the peer's tx_lock.
  */
 static enum omerta_drop assign_burst(struct omerta_peer_channel *pc, struct omerta_channel *ch,
 				     struct omerta_tx_burst *burst, u8 outer)
@@ -134,9 +135,7 @@ static enum omerta_drop assign_burst(struct omerta_peer_channel *pc, struct omer
 	struct omerta_peer *peer = pc->peer;
 	enum omerta_drop reason;
 	unsigned int i, k;
-	u32 payload;
-
-	lockdep_assert_held(&peer->tx_lock);
+	u32 payload, known;
 
 	burst->ch = ch;
 again:
@@ -148,10 +147,17 @@ again:
 		goto err_burst;
 	if (burst->path.df) {
 		payload = omerta_udp_max_payload(&burst->path);
-		if (unlikely(payload != peer->path_payload &&
-			     (!pc->index || payload < peer->path_payload))) {
-			peer->path_payload = payload;
-			WRITE_ONCE(peer->path_mtu, omerta_record_fit(payload, ch->tun->class));
+		known = READ_ONCE(peer->path_payload);
+		if (unlikely(pc->index ? payload < known : payload != known)) {
+			spin_lock(&peer->first.way.lock);
+			/* Once the setting has changed, nobody would correct it. */
+			if (READ_ONCE(ch->tun->df) != OMERTA_DF_UNSET &&
+			    (!pc->index || payload < peer->path_payload)) {
+				WRITE_ONCE(peer->path_payload, payload);
+				WRITE_ONCE(peer->path_mtu,
+					   omerta_record_fit(payload, ch->tun->class));
+			}
+			spin_unlock(&peer->first.way.lock);
 		}
 		if (unlikely(burst->layout.wire_len > payload)) {
 			reason = OMERTA_DROP_TX_TOO_BIG;
@@ -168,7 +174,8 @@ again:
 	if (burst->inner.n == 1)
 		omerta_record_header(&burst->last, burst->buf.block[0],
 				     burst->key->remote_id, burst->counter);
-	peer->key_wanted = false;
+	if (unlikely(READ_ONCE(peer->key_wanted)))
+		WRITE_ONCE(peer->key_wanted, false);
 	trace_omerta_tx_assign(burst);
 	if (trace_omerta_tx_packet_enabled()) {
 		if (burst->packets && !burst->n_skbs)
@@ -222,8 +229,6 @@ static enum omerta_drop assign_packet(struct omerta_peer_channel *pc, struct sk_
 	enum omerta_drop reason;
 	bool again = false;
 
-	lockdep_assert_held(&peer->tx_lock);
-
 	if (skb)
 		pc = carrier(peer, ch);
 	do {
@@ -244,7 +249,7 @@ static enum omerta_drop assign_packet(struct omerta_peer_channel *pc, struct sk_
 		}
 		/* Perhaps only the padding was for a longer path. */
 		again = reason == OMERTA_DROP_TX_TOO_BIG && !again &&
-			omerta_fits_mtu(skb, peer->path_mtu);
+			omerta_fits_mtu(skb, READ_ONCE(peer->path_mtu));
 		if (again)
 			continue;
 		if (reason && !first)
@@ -292,15 +297,19 @@ void omerta_tx_flush(struct omerta_peer *peer)
 	while (n-- && len < FLUSH_BYTES) {
 		reason = OMERTA_DROP_TX_NO_KEY;
 		spin_lock_bh(&peer->tx_lock);
-		skb = __skb_dequeue(&peer->waiting);
+		skb = skb_peek(&peer->waiting);
 		if (skb) {
 			len += skb->len;
 			bytes = WAITING_CB(skb)->charge;
+			/*
+			 * Before it leaves the queue, so that no packet after it overtakes it. Its
+			 * bursts hold it: none is sealed before omerta_pool_run() below.
+			 */
 			reason = assign_packet(&peer->first, skb, &jobs, &charged);
 			if (SHOULD_WAIT(reason)) {
 				peer->waiting_reason = reason;
-				__skb_queue_head(&peer->waiting, skb);
 			} else {
+				__skb_unlink(skb, &peer->waiting);
 				uncharge_waiting(peer, bytes);
 			}
 		}
@@ -334,11 +343,18 @@ static u32 send_packet(struct omerta_channel *ch, struct omerta_peer *peer,
 	if (unlikely(!skb_queue_empty_lockless(&peer->waiting)) &&
 	    rcu_access_pointer(peer->first.ring.active))
 		omerta_tx_flush(peer);
+	reason = OMERTA_DROP_TX_NO_KEY;
+	if (likely(skb_queue_empty_lockless(&peer->waiting)))
+		reason = assign_packet(&peer->first, skb, &ch->tx_jobs, &charged);
+	if (likely(!SHOULD_WAIT(reason)))
+		goto out;
+
 	spin_lock_bh(&peer->tx_lock);
 	reason = peer->waiting_reason;
+	/* Who has brought a key or a route since has found no packet here. */
 	if (skb_queue_empty(&peer->waiting))
 		reason = assign_packet(&peer->first, skb, &ch->tx_jobs, &charged);
-	if (unlikely(SHOULD_WAIT(reason))) {
+	if (SHOULD_WAIT(reason)) {
 		size = skb->truesize;
 		bounds = skb_queue_empty(&peer->waiting) && size <= WAITING_BYTES_FIRST ?
 			 &waiting_first_bounds : &waiting_bounds;
@@ -358,11 +374,12 @@ static u32 send_packet(struct omerta_channel *ch, struct omerta_peer *peer,
 			__skb_queue_tail(&peer->waiting, skb);
 		}
 		/* Ask for a key once. */
-		ask = reason == OMERTA_DROP_TX_NO_KEY && !peer->key_wanted;
-		peer->key_wanted |= ask;
+		ask = reason == OMERTA_DROP_TX_NO_KEY && !READ_ONCE(peer->key_wanted);
+		if (ask)
+			WRITE_ONCE(peer->key_wanted, true);
 	}
 	spin_unlock_bh(&peer->tx_lock);
-
+out:
 	if (ask)
 		omerta_key_needed(&peer->first.ring);
 	if (reason && !waits)
@@ -384,8 +401,7 @@ static u32 send_bunch(struct omerta_channel *ch)
 	if (READ_ONCE(ch->tun->df) == OMERTA_DF_UNSET)
 		outer &= ~OUTER_DF;
 	if (bunch->n > 1) {
-		spin_lock_bh(&peer->tx_lock);
-		while (done < bunch->n && skb_queue_empty(&peer->waiting) &&
+		while (done < bunch->n && skb_queue_empty_lockless(&peer->waiting) &&
 		       rcu_access_pointer(peer->first.ring.active)) {
 			burst = omerta_tx_burst_bunch(peer, bunch->skb + done,
 						      bunch->n - done, omerta_tx_sealed);
@@ -395,7 +411,6 @@ static u32 send_bunch(struct omerta_channel *ch)
 			charged += burst->outer->truesize;
 			omerta_jobs_add(&ch->tx_jobs, &burst->job);
 		}
-		spin_unlock_bh(&peer->tx_lock);
 	}
 	for (; done < bunch->n; done++)
 		charged += send_packet(ch, peer, bunch->skb[done]);
@@ -580,7 +595,7 @@ void omerta_tx_retry(struct omerta_peer *peer)
 	}
 	/* The next packet asks for a key again. */
 	if (!skb || !skb_queue_empty(&old))
-		peer->key_wanted = false;
+		WRITE_ONCE(peer->key_wanted, false);
 	if (skb)
 		omerta_peer_due(peer, jiffies + HZ);
 	reason = peer->waiting_reason;
@@ -604,9 +619,7 @@ bool omerta_tx_keepalive(struct omerta_peer_channel *pc)
 	enum omerta_drop reason;
 	u32 charged = 0;
 
-	spin_lock_bh(&peer->tx_lock);
 	reason = assign_packet(pc, NULL, &jobs, &charged);
-	spin_unlock_bh(&peer->tx_lock);
 	omerta_pool_run(&peer->tun->pool, &jobs);
 	return reason != OMERTA_DROP_TX_NO_KEY;
 }
@@ -624,7 +637,10 @@ void omerta_tx_ask_again(struct omerta_peer *peer)
 	bool ask;
 
 	spin_lock_bh(&peer->tx_lock);
-	ask = peer->key_wanted;
+	/* A burst that took its key before may have reset the former. */
+	ask = READ_ONCE(peer->key_wanted) ||
+	      (!skb_queue_empty(&peer->waiting) &&
+	       peer->waiting_reason == OMERTA_DROP_TX_NO_KEY);
 	spin_unlock_bh(&peer->tx_lock);
 	if (ask)
 		omerta_key_needed(&peer->first.ring);
@@ -646,7 +662,7 @@ void omerta_tx_purge_waiting(struct omerta_peer *peer, enum omerta_drop reason)
 	spin_lock_bh(&peer->tx_lock);
 	uncharge_waiting(peer, peer->waiting_bytes);
 	skb_queue_splice_tail_init(&peer->waiting, &purged);
-	peer->key_wanted = false;
+	WRITE_ONCE(peer->key_wanted, false);
 	spin_unlock_bh(&peer->tx_lock);
 	while ((skb = __skb_dequeue(&purged)))
 		omerta_drop(peer->tun->channel[skb_get_queue_mapping(skb)], skb, reason, 1);

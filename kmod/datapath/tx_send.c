@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Send the bursts to a peer by one channel once they are sealed, in the order of their counters.
+ * Send the bursts to a peer by one channel once they are sealed, in the order of the fifo.
  */
 #include "datapath/tx.h"
 

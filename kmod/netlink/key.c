@@ -232,9 +232,9 @@ static int fill_counters(struct sk_buff *msg, const struct omerta_key *key)
 	    nla_put_uint(msg, OMERTA_A_KEY_RX_BYTES,
 			 READ_ONCE(key->rx_bytes)) ||
 	    nla_put_uint(msg, OMERTA_A_KEY_TX_RECORDS,
-			 READ_ONCE(key->tx_next)) ||
+			 atomic64_read(&key->tx_next)) ||
 	    nla_put_uint(msg, OMERTA_A_KEY_TX_BYTES,
-			 READ_ONCE(key->tx_bytes)) ||
+			 atomic64_read(&key->tx_bytes)) ||
 	    nla_put_uint(msg, OMERTA_A_KEY_AUTH_FAILURES,
 			 READ_ONCE(key->auth_failures)) ||
 	    nla_put_uint(msg, OMERTA_A_KEY_REPLAYS, READ_ONCE(key->replays)))

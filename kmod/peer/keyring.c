@@ -507,7 +507,7 @@ bool omerta_keyring_has_sent(struct omerta_keyring *ring, u32 remote_id, u64 cou
 	spin_lock_bh(&ring->lock);
 	list_for_each_entry(key, &ring->keys, list) {
 		/* Counters are assigned concurrently. */
-		u64 next = READ_ONCE(key->tx_next);
+		u64 next = atomic64_read(&key->tx_next);
 
 		if (key->remote_id == remote_id &&
 		    key->state != OMERTA_KEY_STATE_DEAD &&

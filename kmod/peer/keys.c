@@ -213,7 +213,10 @@ void omerta_key_activate(struct omerta_key *key)
  * @len: UDP payload bytes of all records
  * @counter: set to the first record's counter; the others follow
  *
- * Context: BH off, the peer's tx_lock held, which makes counters unique.
+ * Several CPUs may do so at a time. Each gets counters of its own, as only one of them can move
+ * the counter on from where it is.
+ *
+ * Context: BH off.
  * Return: the key, to be put with omerta_key_put(), or NULL if there is no key that may
  * seal so many records.
  */
@@ -222,6 +225,7 @@ struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
 {
 	u64 now = ktime_get_coarse_boottime_ns(), next, bytes;
 	const struct omerta_key_limits *l;
+	s64 first;
 	struct omerta_key *key;
 	int over = -1;
 
@@ -234,31 +238,35 @@ struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
 	rcu_read_unlock();
 
 	l = &key->limits;
-	next = key->tx_next + n;
-	bytes = key->tx_bytes + len;
-	if (unlikely(key->epoch != atomic_read(&omerta_keys_epoch)))
-		over = OMERTA_KEY_LIMIT_VM_FORK;
-	else if (unlikely(next > l->hard_records))
-		over = OMERTA_KEY_LIMIT_RECORDS;
-	else if (unlikely(bytes > l->hard_bytes))
-		over = OMERTA_KEY_LIMIT_BYTES;
-	else if (unlikely(now >= key->seal_until))
-		over = OMERTA_KEY_LIMIT_TIME;
-	if (unlikely(over >= 0)) {
-		WRITE_ONCE(key->tx_exhausted, next > OMERTA_COUNTER_LIMIT);
-		WRITE_ONCE(key->tx_over, over);
-		ring->due(ring);
-		omerta_key_put(key);
-		return NULL;
-	}
-	if (unlikely(next > l->soft_records || bytes > l->soft_bytes) && key->tx_soft < 0) {
+	bytes = atomic64_add_return(len, &key->tx_bytes);
+	first = atomic64_read(&key->tx_next);
+	do {
+		next = first + n;
+		if (unlikely(key->epoch != atomic_read(&omerta_keys_epoch)))
+			over = OMERTA_KEY_LIMIT_VM_FORK;
+		else if (unlikely(next > l->hard_records))
+			over = OMERTA_KEY_LIMIT_RECORDS;
+		else if (unlikely(bytes > l->hard_bytes))
+			over = OMERTA_KEY_LIMIT_BYTES;
+		else if (unlikely(now >= key->seal_until))
+			over = OMERTA_KEY_LIMIT_TIME;
+		if (unlikely(over >= 0)) {
+			if (next > OMERTA_COUNTER_LIMIT)
+				WRITE_ONCE(key->tx_exhausted, true);
+			WRITE_ONCE(key->tx_over, over);
+			atomic64_sub(len, &key->tx_bytes);
+			ring->due(ring);
+			omerta_key_put(key);
+			return NULL;
+		}
+	} while (!atomic64_try_cmpxchg(&key->tx_next, &first, next));
+	if (unlikely(next > l->soft_records || bytes > l->soft_bytes) &&
+	    READ_ONCE(key->tx_soft) < 0) {
 		WRITE_ONCE(key->tx_soft, next > l->soft_records ? OMERTA_KEY_LIMIT_RECORDS :
 								  OMERTA_KEY_LIMIT_BYTES);
 		ring->due(ring);
 	}
-	*counter = key->tx_next;
-	WRITE_ONCE(key->tx_next, next);
-	WRITE_ONCE(key->tx_bytes, bytes);
+	*counter = first;
 	return key;
 }
 

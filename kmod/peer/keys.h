@@ -97,10 +97,9 @@ struct omerta_keyring;
  * @refs: one of the ring, and one of all @users
  * @users: one while the key is not dead, and one of each burst in flight
  *
- * @tx_next: counter of the next record; lock: the peer's tx_lock
- * @tx_bytes: UDP payload bytes sealed; lock: the peer's tx_lock
- * @tx_over: hard limit that it has reached, negative for none; written under the peer's
- *	     tx_lock, see omerta_keyring_expire()
+ * @tx_next: counter of the next record; only omerta_key_seal() moves it, and only forward
+ * @tx_bytes: UDP payload bytes sealed
+ * @tx_over: hard limit that it has reached, negative for none; see omerta_keyring_expire()
  * @tx_soft: soft limit that it has reached, negative for none; as @tx_over
  * @tx_exhausted: no counter is left; as @tx_over
  * @confirm_left: number of empty records still to be sent for it while it is active; set
@@ -143,8 +142,8 @@ struct omerta_key {
 	refcount_t users;
 
 	/* Transmit side */
-	u64 tx_next ____cacheline_aligned_in_smp;
-	u64 tx_bytes;
+	atomic64_t tx_next ____cacheline_aligned_in_smp;
+	atomic64_t tx_bytes;
 	int tx_over;
 	int tx_soft;
 	bool tx_exhausted;

@@ -465,12 +465,12 @@ void omerta_peer_forget_path(struct omerta_peer *peer)
 {
 	struct omerta_peer_channel *pc;
 
-	spin_lock_bh(&peer->tx_lock);
-	peer->path_payload = 0;
-	WRITE_ONCE(peer->path_mtu, OMERTA_PATH_UNKNOWN);
-	spin_unlock_bh(&peer->tx_lock);
 	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
 		spin_lock_bh(&pc->way.lock);
+		if (!pc->index) {
+			WRITE_ONCE(peer->path_payload, 0);
+			WRITE_ONCE(peer->path_mtu, OMERTA_PATH_UNKNOWN);
+		}
 		pc->way.told_mtu = 0;
 		spin_unlock_bh(&pc->way.lock);
 	}

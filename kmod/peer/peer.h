@@ -96,8 +96,8 @@ struct omerta_peers {
 /**
  * struct omerta_tx_fifo - bursts that are sent to a peer by one channel
  * @peer: the peer
- * @lock: protects @bursts; BH off; taken inside the peer's tx_lock
- * @bursts: in counter order
+ * @lock: protects @bursts; BH off
+ * @bursts: in the order in which they are sent
  * @flags: OMERTA_FIFO_*
  * @deferred: member of the device's deferred items, when a CPU has sent enough; lock: the
  *	      pool's
@@ -214,14 +214,17 @@ struct omerta_further {
  * @timer: runs whenever something may be due
  * @refs: one of the device, and one of each burst in flight
  *
- * @tx_lock: serialises the assignment of counters; BH off
- * @waiting: packets that wait for a key or a route; lock: @tx_lock
+ * @tx_lock: protects @waiting; BH off
+ * @waiting: packets that wait for a key or a route; lock: @tx_lock, read without. Each stays
+ *	     there until its bursts are in a fifo, so who finds it empty overtakes none.
  * @waiting_bytes: memory of @waiting, charged to the tenant; lock: @tx_lock
  * @waiting_reason: enum omerta_drop, used if @waiting is dropped; lock: @tx_lock
- * @key_wanted: a key was asked for, and none has sealed since; lock: @tx_lock
- * @path_payload: UDP payload that the path takes, 0 if unknown; lock: @tx_lock
+ * @key_wanted: a key was asked for, and none has sealed since; set under @tx_lock, cleared
+ *		without
+ * @path_payload: UDP payload that the path takes, 0 if unknown; lock: the first channel's
+ *		  way's, read without
  * @path_mtu: longest inner packet that fits @path_payload, OMERTA_PATH_UNKNOWN if no
- *	      limit is known; lock: @tx_lock, read without
+ *	      limit is known; as @path_payload
  * @tx_fifo: bursts by the first channel
  * @tx_more: bursts by other channels, NULL if there are none; changed while the device is down
  *
@@ -259,7 +262,7 @@ struct omerta_peer {
 	refcount_t refs;
 
 	/* Transmit side */
-	spinlock_t tx_lock ____cacheline_aligned_in_smp; /* protects counters and @waiting */
+	spinlock_t tx_lock ____cacheline_aligned_in_smp; /* protects @waiting */
 	bool key_wanted;
 	u8 waiting_reason;
 	u32 waiting_bytes;

@@ -7,6 +7,12 @@
 #include "peer/keyring.c"
 #include "peer/keys.c"
 
+#include <linux/bitmap.h>
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
 #include "test_util.h"
 
 #define MAX_EVENTS	32
@@ -300,8 +306,8 @@ static void activation_retires(struct kunit *test)
 	/* Each key counts from 0, and a retired one seals nothing. */
 	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
 	KUNIT_EXPECT_EQ(test, counter, 0);
-	KUNIT_EXPECT_EQ(test, key_of(test, 3)->tx_next, 1);
-	KUNIT_EXPECT_EQ(test, key_of(test, 1)->tx_next, 1);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&key_of(test, 3)->tx_next), 1);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&key_of(test, 1)->tx_next), 1);
 	/* Retiring does not shorten opening. */
 	KUNIT_EXPECT_TRUE(test, omerta_key_can_open(key_of(test, 1)));
 }
@@ -400,7 +406,7 @@ static void record_limits(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
 	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
 	KUNIT_EXPECT_EQ(test, key_of(test, 1)->state, OMERTA_KEY_STATE_RETIRED);
-	KUNIT_EXPECT_EQ(test, key_of(test, 1)->tx_next, 8);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&key_of(test, 1)->tx_next), 8);
 	KUNIT_EXPECT_EQ(test, key_of(test, 1)->limit,
 			OMERTA_KEY_LIMIT_RECORDS);
 	KUNIT_EXPECT_EQ(test, fix.n_events, 2);
@@ -408,6 +414,69 @@ static void record_limits(struct kunit *test)
 		     OMERTA_KEY_LIMIT_RECORDS);
 	expect_event(test, 1, OMERTA_CMD_KEY_HARD_NTF, 1,
 		     OMERTA_KEY_LIMIT_RECORDS);
+}
+
+#define MAX_SEALERS	4
+#define SEALED		(1 << 20)
+
+static DECLARE_WAIT_QUEUE_HEAD(sealers_wait);
+
+/* Seals until the key's limit, beside others. */
+struct sealer {
+	struct work_struct work;
+	atomic_t *missing;
+	unsigned long *taken;
+	unsigned long done;
+	unsigned long twice;
+};
+
+static void seal_all(struct work_struct *work)
+{
+	struct sealer *s = container_of(work, struct sealer, work);
+	u64 counter;
+
+	if (atomic_dec_and_test(s->missing))
+		wake_up_all(&sealers_wait);
+	wait_event(sealers_wait, !atomic_read(s->missing));
+	for (; seal(100, &counter); s->done++)
+		s->twice += counter >= SEALED || test_and_set_bit(counter, s->taken);
+}
+
+/* Catches: a counter that two CPUs take. */
+static void sealed_by_several(struct kunit *test)
+{
+	unsigned long *taken = bitmap_zalloc(SEALED, GFP_KERNEL), done = 0, twice = 0;
+	struct omerta_key_limits limits = no_limits;
+	struct sealer sealers[MAX_SEALERS] = {};
+	int i, cpu = -1, n;
+	atomic_t missing;
+
+	KUNIT_ASSERT_NOT_NULL(test, taken);
+	limits.soft_records = SEALED;
+	limits.hard_records = SEALED;
+	KUNIT_EXPECT_EQ(test, install_limited(1, OMERTA_ACTIVATION_NOW, &limits), 0);
+	cpus_read_lock();
+	n = min_t(int, num_online_cpus(), MAX_SEALERS);
+	atomic_set(&missing, n);
+	for (i = 0; i < n; i++) {
+		cpu = cpumask_next(cpu, cpu_online_mask);
+		sealers[i].missing = &missing;
+		sealers[i].taken = taken;
+		INIT_WORK_ONSTACK(&sealers[i].work, seal_all);
+		queue_work_on(cpu, system_long_wq, &sealers[i].work);
+	}
+	for (i = 0; i < n; i++) {
+		flush_work(&sealers[i].work);
+		destroy_work_on_stack(&sealers[i].work);
+		done += sealers[i].done;
+		twice += sealers[i].twice;
+	}
+	cpus_read_unlock();
+	KUNIT_EXPECT_EQ(test, twice, 0);
+	KUNIT_EXPECT_EQ(test, done, SEALED);
+	KUNIT_EXPECT_TRUE(test, bitmap_full(taken, SEALED));
+	KUNIT_EXPECT_EQ(test, atomic64_read(&key_of(test, 1)->tx_bytes), 100 * SEALED);
+	bitmap_free(taken);
 }
 
 static void byte_limits(struct kunit *test)
@@ -424,7 +493,7 @@ static void byte_limits(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, seal(400, &counter));
 	KUNIT_EXPECT_EQ(test, fix.n_events, 1);
 	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
-	KUNIT_EXPECT_EQ(test, key_of(test, 1)->tx_bytes, 1000);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&key_of(test, 1)->tx_bytes), 1000);
 	KUNIT_EXPECT_FALSE(test, seal(1, &counter));
 	KUNIT_EXPECT_EQ(test, key_of(test, 1)->state, OMERTA_KEY_STATE_RETIRED);
 	KUNIT_EXPECT_EQ(test, fix.n_events, 2);
@@ -442,13 +511,13 @@ static void counter_limit(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, install(1, OMERTA_ACTIVATION_NOW), 0);
 	key = key_of(test, 1);
-	key->tx_next = (1ULL << 48) - 1;
+	atomic64_set(&key->tx_next, (1ULL << 48) - 1);
 	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
 	KUNIT_EXPECT_EQ(test, fix.n_events, 0);
 	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
 	expect_event(test, 0, OMERTA_CMD_KEY_SOFT_NTF, 1,
 		     OMERTA_KEY_LIMIT_RECORDS);
-	key->tx_next = (1ULL << 56) - (1ULL << 16) - 1;
+	atomic64_set(&key->tx_next, (1ULL << 56) - (1ULL << 16) - 1);
 	KUNIT_EXPECT_TRUE(test, seal(100, &counter));
 	KUNIT_EXPECT_EQ(test, counter, (1ULL << 56) - (1ULL << 16) - 1);
 	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
@@ -700,6 +769,7 @@ static struct kunit_case keys_cases[] = {
 	KUNIT_CASE(held_back_record),
 	KUNIT_CASE(newest_record),
 	KUNIT_CASE(record_limits),
+	KUNIT_CASE(sealed_by_several),
 	KUNIT_CASE(byte_limits),
 	KUNIT_CASE(counter_limit),
 	KUNIT_CASE(time_limits),

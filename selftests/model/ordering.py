@@ -35,6 +35,8 @@ WEAKENED = [
     (re.compile(r"smp_load_acquire\((\w+)\)"), r"READ_ONCE(*\1)"),
     (re.compile(r"\bxchg\("), "xchg_relaxed("),
 ]
+# Where there is no other barrier
+WITHOUT_LOCK = [(re.compile(r"spin_lock\((\w+)\);(.*?)spin_unlock\(\1\);", re.S), r"\2")]
 
 
 def functions():
@@ -77,11 +79,11 @@ def observation(herd, litmus):
     return found[1] if found and not flags else said
 
 
-def weaker(litmus):
+def weaker(litmus, ways):
     """The test without one of its barriers each, and which."""
-    for barrier, instead in WEAKENED:
+    for barrier, instead in ways:
         for match in barrier.finditer(litmus):
-            yield match[0], litmus[: match.start()] + match.expand(instead) + litmus[match.end() :]
+            yield match[0].partition(";")[0], litmus[: match.start()] + match.expand(instead) + litmus[match.end() :]
 
 
 def problem(litmus, module, seen, herd):
@@ -92,7 +94,7 @@ def problem(litmus, module, seen, herd):
     found = observation(herd, litmus)
     if found != "Never":
         return found
-    variants = list(weaker(litmus))
+    variants = list(weaker(litmus, WEAKENED)) or list(weaker(litmus, WITHOUT_LOCK))
     for barrier, variant in variants:
         found = observation(herd, variant)
         if found != "Sometimes":

@@ -8,7 +8,7 @@ set -euo pipefail
 # shellcheck source=lib_bench.sh
 . "$(dirname "$0")/lib_bench.sh"
 
-CASES=${CASES:-$(printf '%s ' out-{64,1300,super}{,-peers} in-{64,1300}) bond}
+CASES=${CASES:-$(printf '%s ' out-{64,1300,super}{,-peers} in-{64,1300}{,-peer}) bond}
 out=$TOP_DIR/build/bench-channels
 
 mkdir -p "$out"

@@ -15,8 +15,11 @@ cd "$(dirname "$0")/.."
 RUNS=$1 TIME=$2
 shift 2
 DIR=$(mktemp -d)
-# Records to be injected, of each peer
-RECORDS=100000
+# Records to be injected, of each peer or channel of one. They are sent to nobody, and a channel that is not
+# answered for 3 s is silent.
+RECORDS=60000
+# Numbers of a second channel's keys are greater by this.
+SECOND=128
 
 # near NS: packets of a CPU go to the queue of its number.
 near() {
@@ -65,27 +68,45 @@ forget() {
 		local-id "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN - 1))"
 }
 
-# record HERE BYTES: keeps records of HERE to b under a new key
+# confirmed HERE THERE: their key is; of a further channel it carries nothing before.
+confirmed() {
+	on "$1" omertactl -j key show omr0 peer "${NUM[$2]}" |
+		jq -e --argjson id "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))" \
+			'.[] | select(."local-id" == $id) | .confirmed' >/dev/null
+}
+
+# new_key HERE CHANNEL: of HERE and b, in place of the one before
+new_key() {
+	local GEN=$((GEN + $2 * SECOND))
+
+	install_key "$1" b channel "$2"
+	install_key b "$1" channel "$2"
+	activate b "$1"
+	await confirmed "$1" b
+	activate "$1" b
+	await confirmed b "$1"
+	forget "$1" b
+	forget b "$1"
+}
+
+# record HERE BYTES CHANNEL: keeps records of HERE to b under a new key
 record() {
 	local taker sender
 
-	GEN=$(($(<"$DIR/gen-$1") + 1))
-	echo "$GEN" >"$DIR/gen-$1"
-	install_key "$1" b
-	install_key b "$1"
-	activate b "$1"
-	activate "$1" b
-	forget "$1" b
-	forget b "$1"
+	if (($3 == 0)); then
+		GEN=$(($(<"$DIR/gen-$1") + 1))
+		echo "$GEN" >"$DIR/gen-$1"
+	fi
+	new_key "$1" "$3"
 	on "$1" ip link add sink type dummy
 	# Datagram by datagram, and whole
 	on "$1" ethtool -K sink tx-udp-segmentation off tx-checksum-ip-generic off >/dev/null
 	on "$1" ip link set sink up
 	on "$1" ip route add "$(outer4 "$1" b)/32" dev sink
-	bg "$1" ./perf/inject take sink "$RECORDS" "$DIR/$1.records" >"$DIR/taker"
+	bg "$1" ./perf/inject take sink "$RECORDS" "$DIR/$1.$3.records" >"$DIR/taker"
 	taker=$!
 	await grep -q ready "$DIR/taker"
-	bg "$1" ./perf/udprate 7009 10.9.0.2 "$2" "$WAIT" only
+	bg "$1" taskset -c "$3" ./perf/udprate 7009 10.9.0.2 "$2" "$WAIT" only
 	sender=$!
 	wait "$taker"
 	kill "$sender"
@@ -104,36 +125,52 @@ no_more() {
 	[[ $seen == "$last" ]]
 }
 
-# take_in INJECTORS BYTES: packets per second that b delivers of records that arrive on so many CPUs,
-# of a peer each
+# take_in BYTES END.CHANNEL...: packets per second that b delivers of records that arrive on a CPU for each
+# such source
 take_in() {
-	local end before mac i=0 seen=''
-	local -a ends=(a c) injectors=()
+	local bytes=$1 from before mac i=0 seen=''
+	local -a injectors=()
 
-	ends=("${ends[@]:0:$1}")
-	for end in "${ends[@]}"; do
-		record "$end" "$2" >&2
+	shift
+	for from; do
+		record "${from%.*}" "$bytes" "${from#*.}" >&2
 	done
 	before=$(received)
-	for end in "${ends[@]}"; do
-		mac=$(on b cat "/sys/class/net/to_$end/address")
-		bg "$end" taskset -c "$i" ./perf/inject send to_b "$mac" "$DIR/$end.records" \
-			>"$DIR/$end.time"
+	for from; do
+		mac=$(on b cat "/sys/class/net/to_${from%.*}/address")
+		bg "${from%.*}" taskset -c "$i" ./perf/inject send to_b "$mac" "$DIR/$from.records" \
+			>"$DIR/$from.time"
 		injectors+=($!)
-		await grep -q ready "$DIR/$end.time"
+		await grep -q ready "$DIR/$from.time"
 		i=$((i + 1))
 	done
 	pkill -USR1 -f '^./perf/inject send'
 	wait "${injectors[@]}"
 	await no_more
 	# The later of them
-	for end in "${ends[@]}"; do
-		sed 1d "$DIR/$end.time"
+	for from; do
+		sed 1d "$DIR/$from.time"
 	done | jq -s --argjson n "$((seen - before))" '$n / max | round'
 }
 
-case_in-64() { take_in "$1" 64; }
-case_in-1300() { take_in "$1" 1300; }
+# in_peers BYTES SOURCES: the records of a peer each
+in_peers() {
+	local -a from=(a.0 c.0)
+
+	take_in "$1" "${from[@]:0:$2}"
+}
+
+# in_one_peer BYTES SOURCES: the records of a channel each, of one peer
+in_one_peer() {
+	local -a from=(a.0 a.1)
+
+	take_in "$1" "${from[@]:0:$2}"
+}
+
+case_in-64() { in_peers 64 "$1"; }
+case_in-1300() { in_peers 1300 "$1"; }
+case_in-64-peer() { in_one_peer 64 "$1"; }
+case_in-1300-peer() { in_one_peer 1300 "$1"; }
 
 setup() {
 	local end
@@ -156,6 +193,18 @@ setup() {
 	activate c b
 	near a
 	near c
+	# A second channel of one peer
+	on a omertactl peer set omr0 id 2 channels 2
+	on b omertactl peer set omr0 id 1 channels 2
+	(
+		GEN=$((GEN + SECOND))
+		install_key a b channel 1
+		install_key b a channel 1
+		activate b a
+		await confirmed a b
+		activate a b
+		await confirmed b a
+	)
 	# By a run, in a process of its own
 	echo 1 | tee "$DIR/gen-a" >"$DIR/gen-c"
 	# Delivery costs as little as can be.

@@ -30,7 +30,7 @@ USER = "[user]"
 # From here on is a kernel's half.
 KERNEL = 1 << 63
 ROWS = 45
-LOCK_ROWS = 16
+LOCK_ROWS = 30
 LOCK = re.compile(r"_raw_(spin|read|write)_(try)?lock(_bh|_irq|_irqsave)?$")
 UNLOCK = re.compile(r"_raw_(spin|read|write)_unlock(_bh|_irq|_irqrestore)?$")
 # On the stack of what the receiving end does

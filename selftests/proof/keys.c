@@ -2,7 +2,7 @@
 /*
  * The states of keys, by induction: any ring of up to two keys that is consistent is so after any step, and
  * no step moves a key's state back. A key seals only while it is the active one and within its limits, and
- * no counter twice. Dead keys that no burst uses have no secrets. Keys are freed once, outside of the ring.
+ * no counter twice, also if another CPU takes some at the same moment. Dead keys that no burst uses have no secrets. Keys are freed once, outside of the ring.
  *
  * Secrets have 2 bytes, a peer 2 keys. Lists find their entries in a way that is easier to prove.
  *
@@ -10,7 +10,7 @@
  * sed: crypto/chunk.h s/OMERTA_SECRET_LEN		32/OMERTA_SECRET_LEN 2/
  * sed: peer/replay.h s/WORDS	256/WORDS	1/
  * break: peer/keys.c s/unlikely(next > l->hard_records)/unlikely(next > l->hard_records + 1)/
- * break: peer/keys.c s/WRITE_ONCE(key->tx_next, next)/WRITE_ONCE(key->tx_next, next - 1)/
+ * break: peer/keys.c s/, &first, next)/, \&first, next - 1)/
  * break: peer/keys.c s/WRITE_ONCE(old->state, OMERTA_KEY_STATE_RETIRED)/old->state = old->state/
  * break: peer/keys.c s/active->seq < key->seq/active->seq > key->seq/
  * break: peer/keys.c /memzero_explicit(key->rx_secret/d
@@ -67,6 +67,23 @@ static bool is_taken(u32 local_id)
 	return (key0.node.is_in && key0.local_id == local_id) ||
 	       (key1.node.is_in && key1.local_id == local_id) || nondet_bool();
 }
+
+/* Counters that another CPU takes first */
+static u64 others;
+
+static bool try_move(atomic64_t *v, s64 *old, u64 new)
+{
+	v->counter += others;
+	others = 0;
+	if (v->counter != (u64)*old) {
+		*old = v->counter;
+		return false;
+	}
+	v->counter = new;
+	return true;
+}
+
+#define atomic64_try_cmpxchg(v, old, new)	try_move(v, old, new)
 
 #define rhashtable_lookup_fast(table, local_id, params)	is_taken(*(local_id))
 
@@ -152,7 +169,8 @@ static bool key_holds(const struct omerta_key *key, unsigned int bursts)
 	       key->node.is_in == !is_dead && (key->users || is_wiped(key)) &&
 	       key->used->is_free == !key->users &&
 	       key->limits.hard_records <= OMERTA_COUNTER_LIMIT &&
-	       key->tx_next <= key->limits.hard_records && key->tx_bytes <= key->limits.hard_bytes &&
+	       key->tx_next.counter <= key->limits.hard_records &&
+	       key->tx_bytes.counter <= key->limits.hard_bytes &&
 	       (key->state == OMERTA_KEY_STATE_ACTIVE) == (ring.active == key) &&
 	       (ring.latest != key || (!is_dead && key->confirmed)) && key->seq <= ring.seq;
 }
@@ -230,20 +248,24 @@ static void prove_ring(void)
 void prove_seal(void)
 {
 	struct omerta_key *active, *key;
-	u64 counter, next;
+	u64 counter, next, taken;
 	u32 n = nondet_u32();
 
 	any_ring();
 	assume(n && n <= 64);
 	active = ring.active;
-	next = active ? active->tx_next : 0;
+	next = active ? active->tx_next.counter : 0;
+	others = nondet_u8();
+	assume(!active || next + others <= active->limits.hard_records);
+	taken = others;
 	key = omerta_key_seal(&ring, n, nondet_u32(), &counter);
 	if (key) {
-		prove(key == active && counter == next && key->tx_next == next + n);
+		prove(key == active && counter == next + taken);
+		prove(key->tx_next.counter == counter + n);
 		prove(boottime < key->seal_until && key->epoch == omerta_keys_epoch.counter);
 		omerta_key_put(key);
 	} else if (active) {
-		prove(active->tx_next == next);
+		prove(active->tx_next.counter == next || active->tx_next.counter == next + taken);
 	}
 	prove_ring();
 }

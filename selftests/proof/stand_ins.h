@@ -51,6 +51,13 @@ typedef struct {
 } atomic_t;
 #define atomic_read(v)		((v)->counter)
 
+typedef struct {
+	u64 counter;
+} atomic64_t;
+#define atomic64_read(v)	((s64)(v)->counter)
+#define atomic64_add_return(i, v)	((v)->counter += (i))
+#define atomic64_sub(i, v)	((v)->counter -= (i))
+
 typedef unsigned int refcount_t;
 #define refcount_set(r, n)	(*(r) = (n))
 #define refcount_inc_not_zero(r)	(*(r) && ++*(r))
