@@ -79,8 +79,8 @@ make_wireguard() {
 # The two tunnels have the same keys.
 scene() {
 	[[ -x ./flood ]] || { echo "SKIP no ./flood, which is made of flood.c for amd64"; exit 4; }
-	# shellcheck disable=SC2119 # no settings of its own
-	pair_with_agents
+	# One on a machine with one CPU
+	pair_with_agents 'Channels = 2'
 	make_attacker
 	pings a 10.9.0.2
 	# b learns its path with a's endpoint, and its agent says so once, somewhat later.

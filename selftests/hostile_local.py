@@ -521,10 +521,10 @@ def run_handshakes(seconds, seed, address, port, path, public):
     begun = answered = 0
     open_ones = {}
     for _ in until(seconds):
-        one = noise.Handshake(noise.CLASSIC, static, its)
+        one = noise.Handshake(rng.choice((noise.CLASSIC, noise.CHANNELS)), static, its)
         key_id = rng.randrange(1, 1 << 32)
         when = struct.pack(">QI", (1 << 62) + 10 + int(time.time()), begun)
-        sock.send(one.initiate(rng.randbytes(32), when, key_id))
+        sock.send(one.initiate(rng.randbytes(32), when, key_id, channels=rng.randrange(1, 65)))
         open_ones = {key_id: one, **dict(list(open_ones.items())[:20])}
         begun += 1
         try:
@@ -533,7 +533,8 @@ def run_handshakes(seconds, seed, address, port, path, public):
                 mine = open_ones.pop(struct.unpack_from("<I", data, 4)[0], None)
                 if data[3] != noise.RESPONSE or not mine:
                     continue
-                its_id, = struct.unpack("<I", mine.read_answer(noise.RESPONSE, data, bytes(32)))
+                its_id, = struct.unpack_from(
+                    "<I", mine.read_answer(noise.RESPONSE, data, bytes(32)))
                 answered += 1
                 if rng.getrandbits(1):
                     sock.send(rec.seal(mine.split()[0], its_id, 0, b""))

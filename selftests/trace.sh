@@ -230,7 +230,7 @@ test_handshakes() {
 	end_trace
 }
 
-# sum NAME: of counters whose names match, as ethtool prints them
+# sum NAME: adds up the counters of ethtool whose names match.
 sum() {
 	awk -v name="^$1:\$" '$1 ~ name { n += $2 } END { print n + 0 }'
 }

@@ -150,7 +150,7 @@ again:
 		known = READ_ONCE(peer->path_payload);
 		if (unlikely(pc->index ? payload < known : payload != known)) {
 			spin_lock(&peer->first.way.lock);
-			/* Once the setting has changed, nobody would correct it. */
+			/* After a change of the setting no burst would correct it. */
 			if (READ_ONCE(ch->tun->df) != OMERTA_DF_UNSET &&
 			    (!pc->index || payload < peer->path_payload)) {
 				WRITE_ONCE(peer->path_payload, payload);
@@ -351,7 +351,7 @@ static u32 send_packet(struct omerta_channel *ch, struct omerta_peer *peer,
 
 	spin_lock_bh(&peer->tx_lock);
 	reason = peer->waiting_reason;
-	/* Who has brought a key or a route since has found no packet here. */
+	/* A key that was installed since has found no packet here. */
 	if (skb_queue_empty(&peer->waiting))
 		reason = assign_packet(&peer->first, skb, &ch->tx_jobs, &charged);
 	if (SHOULD_WAIT(reason)) {

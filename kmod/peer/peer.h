@@ -215,8 +215,9 @@ struct omerta_further {
  * @refs: one of the device, and one of each burst in flight
  *
  * @tx_lock: protects @waiting; BH off
- * @waiting: packets that wait for a key or a route; lock: @tx_lock, read without. Each stays
- *	     there until its bursts are in a fifo, so who finds it empty overtakes none.
+ * @waiting: packets that wait for a key or a route; lock: @tx_lock, read without. A packet
+ *	     leaves it after its bursts are in a fifo, so a CPU that finds it empty overtakes
+ *	     none.
  * @waiting_bytes: memory of @waiting, charged to the tenant; lock: @tx_lock
  * @waiting_reason: enum omerta_drop, used if @waiting is dropped; lock: @tx_lock
  * @key_wanted: a key was asked for, and none has sealed since; set under @tx_lock, cleared

@@ -417,7 +417,7 @@ static void record_limits(struct kunit *test)
 }
 
 #define MAX_SEALERS	4
-#define SEALED		(1 << 20)
+#define SEALED		BIT(20)
 
 static DECLARE_WAIT_QUEUE_HEAD(sealers_wait);
 

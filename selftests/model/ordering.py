@@ -35,7 +35,7 @@ WEAKENED = [
     (re.compile(r"smp_load_acquire\((\w+)\)"), r"READ_ONCE(*\1)"),
     (re.compile(r"\bxchg\("), "xchg_relaxed("),
 ]
-# Where there is no other barrier
+# For tests without other barriers
 WITHOUT_LOCK = [(re.compile(r"spin_lock\((\w+)\);(.*?)spin_unlock\(\1\);", re.S), r"\2")]
 
 

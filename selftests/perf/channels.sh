@@ -15,8 +15,8 @@ cd "$(dirname "$0")/.."
 RUNS=$1 TIME=$2
 shift 2
 DIR=$(mktemp -d)
-# Records to be injected, of each peer or channel of one. They are sent to nobody, and a channel that is not
-# answered for 3 s is silent.
+# Records to be injected, for each peer or channel. Sending them takes less than 3 s, after which a channel
+# without an answer is silent.
 RECORDS=60000
 # Numbers of a second channel's keys are greater by this.
 SECOND=128
@@ -68,14 +68,14 @@ forget() {
 		local-id "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN - 1))"
 }
 
-# confirmed HERE THERE: their key is; of a further channel it carries nothing before.
+# confirmed HERE THERE: succeeds if the key is confirmed. Before, a further channel carries nothing.
 confirmed() {
 	on "$1" omertactl -j key show omr0 peer "${NUM[$2]}" |
 		jq -e --argjson id "$((NUM[$1] * 4096 + NUM[$2] * 256 + GEN))" \
 			'.[] | select(."local-id" == $id) | .confirmed' >/dev/null
 }
 
-# new_key HERE CHANNEL: of HERE and b, in place of the one before
+# new_key HERE CHANNEL: replaces the key of HERE and b.
 new_key() {
 	local GEN=$((GEN + $2 * SECOND))
 

@@ -20,7 +20,7 @@ static struct {
 	struct om_hs_host host;
 	struct om_hs_peer to;
 	struct om_hs hs;
-	uint8_t channels;		/* of one peer */
+	uint8_t channels;		/* that the peer wants */
 	uint64_t now;
 	uint32_t seconds;		/* the peer's clock */
 	uint8_t initiation[OM_HS_LEN_MAX];	/* latest initiation of the agent */
