@@ -15,9 +15,8 @@ cd "$(dirname "$0")/.."
 RUNS=$1 TIME=$2
 shift 2
 DIR=$(mktemp -d)
-# Records to be injected, for each peer or channel. Sending them takes less than 3 s, after which a channel
-# without an answer is silent.
-RECORDS=60000
+# Records to be injected, of each peer
+RECORDS=100000
 # Numbers of a second channel's keys are greater by this.
 SECOND=128
 
@@ -78,13 +77,15 @@ confirmed() {
 # new_key HERE CHANNEL: replaces the key of HERE and b.
 new_key() {
 	local GEN=$((GEN + $2 * SECOND))
+	local -a channel=()
 
-	install_key "$1" b channel "$2"
-	install_key b "$1" channel "$2"
+	(($2 == 0)) || channel=(channel "$2")
+	install_key "$1" b "${channel[@]}"
+	install_key b "$1" "${channel[@]}"
 	activate b "$1"
-	await confirmed "$1" b
+	(($2 == 0)) || await confirmed "$1" b
 	activate "$1" b
-	await confirmed b "$1"
+	(($2 == 0)) || await confirmed b "$1"
 	forget "$1" b
 	forget b "$1"
 }
@@ -93,10 +94,8 @@ new_key() {
 record() {
 	local taker sender
 
-	if (($3 == 0)); then
-		GEN=$(($(<"$DIR/gen-$1") + 1))
-		echo "$GEN" >"$DIR/gen-$1"
-	fi
+	GEN=$(($(<"$DIR/gen-$1.$3") + 1))
+	echo "$GEN" >"$DIR/gen-$1.$3"
 	new_key "$1" "$3"
 	on "$1" ip link add sink type dummy
 	# Datagram by datagram, and whole
@@ -163,6 +162,8 @@ in_peers() {
 # in_one_peer BYTES SOURCES: the records of a channel each, of one peer
 in_one_peer() {
 	local -a from=(a.0 a.1)
+	# Sending them takes less than 3 s, after which a channel without an answer is silent.
+	local RECORDS=60000
 
 	take_in "$1" "${from[@]:0:$2}"
 }
@@ -206,7 +207,7 @@ setup() {
 		await confirmed b a
 	)
 	# By a run, in a process of its own
-	echo 1 | tee "$DIR/gen-a" >"$DIR/gen-c"
+	echo 1 | tee "$DIR"/gen-{a.0,a.1,c.0}
 	# Delivery costs as little as can be.
 	on b iptables -t raw -A PREROUTING -i omr0 -j DROP -p udp
 	pings a 10.9.0.2
