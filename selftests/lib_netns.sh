@@ -162,6 +162,12 @@ set_qdisc() {
 	on "$1" tc qdisc replace dev "$2" $(qdisc_at "$1" "$2") "${@:3}"
 }
 
+# Memory that the kernel holds. Free pages do not tell: each CPU keeps some back.
+kernel_kb() {
+	echo 3 >/proc/sys/vm/drop_caches
+	awk '/^(SUnreclaim|Percpu|VmallocUsed):/ { n += $2 } END { print n }' /proc/meminfo
+}
+
 # watch_events NS [SECONDS]: into $DIR/events; the watcher ends when none came for
 # so long.
 watch_events() {

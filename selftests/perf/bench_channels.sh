@@ -8,7 +8,7 @@ set -euo pipefail
 # shellcheck source=lib_bench.sh
 . "$(dirname "$0")/lib_bench.sh"
 
-CASES=${CASES:-$(printf '%s ' out-{64,1300,super}{,-peers} in-{64,1300}{,-peer}) bond}
+CASES=${CASES:-$(printf '%s ' out-{64,1300,super}{,-peers} in-{64,1300}{,-peer} alone-{64,1300,super}) memory bond}
 out=$TOP_DIR/build/bench-channels
 
 mkdir -p "$out"

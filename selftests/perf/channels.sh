@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Measures what two channels bring over one: two senders over one, and records that arrive on two
-# CPUs over those that arrive on one. Prints a line "CASE CONTENDER UNIT VALUE" for each run; the
-# contenders, "one" and "two", take turns.
+# CPUs over those that arrive on one; policy auto over inline with one sender; and the memory of peers
+# without channels. Prints a line "CASE CONTENDER UNIT VALUE" for each run; the contenders, such as
+# "one" and "two", take turns.
 #
 # usage: channels.sh RUNS SECONDS [CASE...]	a case is the name of a function without "case_"
 # shellcheck disable=SC2317 # the cases are called by name
@@ -15,6 +16,8 @@ cd "$(dirname "$0")/.."
 RUNS=$1 TIME=$2
 shift 2
 DIR=$(mktemp -d)
+# Peers of which one costs so much memory
+PEERS=10000
 # Records to be injected, of each peer
 RECORDS=100000
 # Numbers of a second channel's keys are greater by this.
@@ -60,6 +63,34 @@ case_out-super() { out "$1" 1 1300 super; }
 case_out-64-peers() { out "$1" 2 64 only; }
 case_out-1300-peers() { out "$1" 2 1300 only; }
 case_out-super-peers() { out "$1" 2 1300 super; }
+
+# alone POLICY BYTES HOW: one sender
+alone() {
+	on a omertactl link set omr0 policy "$1"
+	out 1 1 "$2" "$3"
+	on a omertactl link set omr0 policy inline
+}
+
+case_alone-64() { alone "$1" 64 only; }
+case_alone-1300() { alone "$1" 1300 only; }
+case_alone-super() { alone "$1" 1300 super; }
+
+# kB for each of many peers that are never heard of
+case_memory() {
+	local before
+
+	python3 -c '
+import base64, os, sys
+for i in range(int(sys.argv[1])):
+    key = base64.b64encode(os.urandom(32)).decode()
+    print(f"[Peer]\nPublicKey = {key}\nAllowedIPs = 10.{64 + (i >> 16)}.{i >> 8 & 255}.{i & 255}/32")
+' "$PEERS" >"$DIR/peers.conf"
+	on a ip link add omr1 numtxqueues 2 numrxqueues 2 type omerta channels 2
+	before=$(kernel_kb)
+	on a omertactl setconf omr1 "$DIR/peers.conf"
+	jq -n --argjson kb "$(($(kernel_kb) - before))" --argjson n "$PEERS" '$kb / $n'
+	on a ip link del omr1
+}
 
 # forget HERE THERE: deletes the key before this one.
 forget() {
@@ -216,15 +247,27 @@ setup() {
 
 setup >"$DIR/log" 2>&1 || { cat "$DIR/log"; exit 1; }
 for name; do
+	unit=packets/s
+	case $name in
+	alone-*) contenders='inline auto' ;;
+	memory) contenders=omerta unit=kB/peer ;;
+	*) contenders='one two' ;;
+	esac
 	for ((i = 0; i < RUNS; i++)); do
-		for n in 1 2; do
-			# User-mode Linux is slow beside an idle CPU of its own, probably as each system
-			# call then wakes a CPU of the host.
-			spin=''
-			[[ $n == 2 ]] || { taskset -c 1 sh -c 'while :; do :; done' & spin=$!; }
-			value=$("case_$name" "$n")
+		for contender in $contenders; do
+			argument=$contender spin=''
+			case $contender in
+			one)
+				# User-mode Linux is slow beside an idle CPU of its own, probably as each
+				# system call then wakes a CPU of the host.
+				taskset -c 1 sh -c 'while :; do :; done' &
+				argument=1 spin=$!
+				;;
+			two) argument=2 ;;
+			esac
+			value=$("case_$name" "$argument")
 			[[ -z $spin ]] || { kill "$spin"; wait "$spin" || :; }
-			echo "$name $([[ $n == 1 ]] && echo one || echo two) packets/s $value"
+			echo "$name $contender $unit $value"
 		done
 	done
 done

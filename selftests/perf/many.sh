@@ -103,12 +103,6 @@ value() {
 	echo "$1-$PEERS $2 ${UNIT[$1]} $3"
 }
 
-# Memory that the kernel holds. Free pages do not tell: each CPU keeps some back.
-kernel_kb() {
-	echo 3 >/proc/sys/vm/drop_caches
-	awk '/^(SUnreclaim|Percpu|VmallocUsed):/ { n += $2 } END { print n }' /proc/meminfo
-}
-
 # A device's life, as WireGuard's takes long to fill and to empty
 case_life() {
 	local dev=${NAME[$1]} file=$DIR/omr0.conf before took
