@@ -31,7 +31,7 @@ processes: $(filter guest-uml-%,$(guests)) $(addprefix near-,$(filter uml-%,$(ma
 machines: $(filter-out guest-uml-%,$(guests)) $(addprefix clone-,$(emulated)) \
 	$(addprefix suspend-,$(emulated)) $(addprefix isolated-,$(filter debug-%,$(emulated))) \
 	$(addprefix nohz-,$(filter-out debug-%,$(filter %-amd64,$(emulated)))) \
-	$(addprefix cpus-,$(filter 6.1-amd64,$(emulated)))
+	$(addprefix cpus-,$(filter 6.1-amd64,$(emulated))) $(addprefix wide-,$(filter 6.12-arm64,$(CELLS)))
 
 tally: ; $(stage) $(VM)/ktap_tally_test.py
 sources: ; $(stage) $(VM)/sources_test.sh
@@ -52,7 +52,7 @@ guest-%:
 
 # More CPUs than the other guests have
 near-%: ; $(stage) $(run) -c 4 -t 300 -- ./leaves.sh
-wide-%: ; $(stage) $(run) -m 1G -c 8 -t 600 -- ./channels.sh
+wide-%: ; $(stage) $(run) -m 1G -c 8 -t 1800 -- ./channels.sh
 
 clone-%-amd64: ; $(stage) $(run) -f -t 600 -- ./vmfork.sh
 clone-%:
