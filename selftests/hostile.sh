@@ -418,6 +418,9 @@ test_many_peers() {
 	scene
 	WIREGUARD=
 	more_peers b
+	# The new agent says once in what mode keys are agreed on.
+	rekey a
+	await grep -q 'keys are agreed on' "$DIR/b.says"
 	payloads mac1
 	all_floods mac1
 	# The flood was of handshakes, and is over.
