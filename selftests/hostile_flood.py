@@ -75,7 +75,7 @@ def make(protocol, kind, public, path, pcap=None):
     if kind == "junk":
         made = [head[:4]]
     elif kind == "replay":
-        # In any mode, which has another length
+        # Of all modes: none is shorter than the classic one
         made = list(payloads(pcap, lambda p: p[:4] == head[:4] and len(p) >= length))
         assert made, "no initiations in the capture"
     else:

@@ -225,9 +225,9 @@ struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
 {
 	u64 now = ktime_get_coarse_boottime_ns(), next, bytes;
 	const struct omerta_key_limits *l;
-	s64 first;
 	struct omerta_key *key;
 	int over = -1;
+	s64 first;
 
 	rcu_read_lock();
 	key = rcu_dereference(ring->active);
