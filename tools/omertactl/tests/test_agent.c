@@ -153,7 +153,7 @@ static void kem_without_channels(void)
 	unit_ok(a->agreed[OM_HS_CLASSIC] == 1, "agent: without channels and ML-KEM first", "%s",
 		world_counts());
 	world.quiet = false;
-	world_run(12);
+	world_run(20);
 	unit_ok(a->agreed[OM_HS_MLKEM] == 1 && b->agreed[OM_HS_MLKEM] == 1 &&
 		world_nothing_lost(), "agent: then with ML-KEM alone", "%s", world_counts());
 	world_tear_down();
