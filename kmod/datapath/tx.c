@@ -149,7 +149,7 @@ again:
 		payload = omerta_udp_max_payload(&burst->path);
 		known = READ_ONCE(peer->path_payload);
 		if (unlikely(pc->index ? payload < known : payload != known)) {
-			spin_lock(&peer->first.way.lock);
+			read_seqlock_excl(&peer->first.way.lock);
 			/* After a change of the setting no burst would correct it. */
 			if (READ_ONCE(ch->tun->df) != OMERTA_DF_UNSET &&
 			    (!pc->index || payload < peer->path_payload)) {
@@ -157,7 +157,7 @@ again:
 				WRITE_ONCE(peer->path_mtu,
 					   omerta_record_fit(payload, ch->tun->class));
 			}
-			spin_unlock(&peer->first.way.lock);
+			read_sequnlock_excl(&peer->first.way.lock);
 		}
 		if (unlikely(burst->layout.wire_len > payload)) {
 			reason = OMERTA_DROP_TX_TOO_BIG;

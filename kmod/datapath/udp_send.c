@@ -20,7 +20,7 @@
 #define MAX_NESTING	8
 
 /*
- * Find the IPv4 route, with our address that the peer knows if that is possible: not if it
+ * Look up the IPv4 route, with our address that the peer knows if that is possible: not if it
  * is not ours any more, nor if the route leaves by another device than the peer's datagrams
  * arrive on, since the next router may filter the address. Datagrams of a VRF arrive on the
  * VRF's device.
@@ -28,8 +28,7 @@
  * udp_tunnel_dst_lookup() is no option: it refuses a route into the device itself, but
  * another peer may be there.
  */
-static struct dst_entry *route4(struct sock *sk, u32 mark, struct omerta_path *path,
-				struct dst_cache *cache)
+static struct dst_entry *route4(struct sock *sk, u32 mark, struct omerta_path *path)
 {
 	__be32 src = path->to.src4;
 	int in = path->to.src_if;
@@ -37,9 +36,6 @@ static struct dst_entry *route4(struct sock *sk, u32 mark, struct omerta_path *p
 	struct flowi4 fl4;
 	struct rtable *rt;
 
-	rt = dst_cache_get_ip4(cache, &path->to.src4);
-	if (rt)
-		return &rt->dst;
 	for (;;) {
 		fl4 = (struct flowi4) {
 			.flowi4_mark = mark,
@@ -63,13 +59,11 @@ static struct dst_entry *route4(struct sock *sk, u32 mark, struct omerta_path *p
 	if (IS_ERR(rt))
 		return NULL;
 	path->to.src4 = fl4.saddr;
-	dst_cache_set_ip4(cache, &rt->dst, path->to.src4);
 	return &rt->dst;
 }
 
 /* As route4(). */
-static struct dst_entry *route6(struct sock *sk, u32 mark, struct omerta_path *path,
-				struct dst_cache *cache)
+static struct dst_entry *route6(struct sock *sk, u32 mark, struct omerta_path *path)
 {
 	struct in6_addr src = in6addr_any;
 	int in = path->to.src_if;
@@ -77,9 +71,6 @@ static struct dst_entry *route6(struct sock *sk, u32 mark, struct omerta_path *p
 	struct dst_entry *dst;
 	struct flowi6 fl6;
 
-	dst = dst_cache_get_ip6(cache, &path->to.src6);
-	if (dst)
-		return dst;
 	/* Unlike the lookup of IPv4, this one accepts any source address. */
 	if (ipv6_chk_addr(sock_net(sk), &path->to.src6, NULL, 0))
 		src = path->to.src6;
@@ -105,7 +96,67 @@ static struct dst_entry *route6(struct sock *sk, u32 mark, struct omerta_path *p
 	if (IS_ERR(dst))
 		return NULL;
 	path->to.src6 = fl6.saddr;
-	dst_cache_set_ip6(cache, dst, &path->to.src6);
+	return dst;
+}
+
+static struct dst_entry *route(struct sock *sk, u32 mark, struct omerta_path *path)
+{
+	return path->family == OMERTA_V4 ? route4(sk, mark, path) : route6(sk, mark, path);
+}
+
+/* Read where datagrams go by a way. Returns the sequence count of what was read. */
+static unsigned int read_way(struct omerta_way *way, struct omerta_path *path, bool *own_port)
+{
+	unsigned long until;
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&way->lock);
+		path->to = way->endpoint;
+		path->told_mtu = way->told_mtu;
+		until = way->told_until;
+		*own_port = way->own_port;
+	} while (read_seqretry(&way->lock, seq));
+	if (likely(!path->told_mtu) || time_before(jiffies, until))
+		return seq;
+	path->told_mtu = 0;
+	/* Jiffies may overflow before the next datagram. */
+	write_seqlock(&way->lock);
+	if (time_after_eq(jiffies, way->told_until))
+		way->told_mtu = 0;
+	write_sequnlock(&way->lock);
+	return seq;
+}
+
+/*
+ * Find the route of a way: usually in its cache, without a lock. Returns NULL with @again set if
+ * the way is not any more as it was at @seq.
+ */
+static struct dst_entry *way_route(struct omerta_way *way, unsigned int seq, struct sock *sk,
+				   u32 mark, struct omerta_path *path, bool *again)
+{
+	struct dst_entry *dst;
+	struct rtable *rt;
+
+	*again = false;
+	if (path->family == OMERTA_V4) {
+		rt = dst_cache_get_ip4(&way->cache, &path->to.src4);
+		dst = rt ? &rt->dst : NULL;
+	} else {
+		dst = dst_cache_get_ip6(&way->cache, &path->to.src6);
+	}
+	if (likely(dst))
+		return dst;
+	/* The route must not enter the cache after another endpoint has emptied it. */
+	read_seqlock_excl(&way->lock);
+	*again = read_seqretry(&way->lock, seq);
+	if (!*again)
+		dst = route(sk, mark, path);
+	if (dst && path->family == OMERTA_V4)
+		dst_cache_set_ip4(&way->cache, dst, path->to.src4);
+	else if (dst)
+		dst_cache_set_ip6(&way->cache, dst, &path->to.src6);
+	read_sequnlock_excl(&way->lock);
 	return dst;
 }
 
@@ -141,10 +192,11 @@ static bool leads_back(const struct omerta_tunnel *tun,
 		dst_release(dst);
 		if (!peer)
 			return own;
-		spin_lock_bh(&peer->first.way.lock);
+		/* The device may be going down, and its peers' caches emptied. */
+		read_seqlock_excl(&peer->first.way.lock);
 		to = peer->first.way.endpoint;
 		dst = dst_cache_get(&peer->first.way.cache);
-		spin_unlock_bh(&peer->first.way.lock);
+		read_sequnlock_excl(&peer->first.way.lock);
 		/* Other ports, such as those of a peer's channels, have the same route. */
 		to.port = path->to.port;
 		back = own && omerta_endpoint_remote_equal(&to, &path->to);
@@ -171,47 +223,33 @@ out:
 enum omerta_drop omerta_udp_route(struct omerta_channel *ch, struct omerta_peer_channel *pc,
 				  struct sk_buff *skb, struct omerta_path *path)
 {
-	struct dst_cache none = {}, *cache = pc ? &pc->way.cache : &none;
-	enum omerta_drop reason = OMERTA_DROP_TX_NO_ENDPOINT;
 	struct omerta_tunnel *tun = ch->tun;
-	__be16 own_port = 0;
+	bool v4, own = false, again;
+	unsigned int seq = 0;
+	__be16 own_port;
 	struct sock *sk;
-	bool v4;
 	u32 min;
 
-	if (pc) {
-		spin_lock_bh(&pc->way.lock);
-		if (unlikely(pc->way.told_mtu) && time_after_eq(jiffies, pc->way.told_until))
-			pc->way.told_mtu = 0;
-		path->told_mtu = pc->way.told_mtu;
-		path->to = pc->way.endpoint;
-		if (pc->way.own_port)
-			own_port = READ_ONCE(tun->channel[pc->index]->own_port);
-	} else {
-		__acquire(&pc->way.lock); /* For sparse */
-	}
-	if (path->to.family == AF_UNSPEC)
-		goto out;
-	reason = OMERTA_DROP_TX_DOWN;
-	v4 = path->to.family == AF_INET;
-	path->family = v4 ? OMERTA_V4 : OMERTA_V6;
-	sk = rcu_dereference(ch->sk[path->family]);
-	if (!sk || (pc && pc->way.own_port && !own_port))
-		goto out;
-	reason = OMERTA_DROP_TX_NO_ROUTE;
-	path->sport = own_port ?: inet_sk(sk)->inet_sport;
-	skb->mark = READ_ONCE(tun->fwmark);
-	path->dst = v4 ? route4(sk, skb->mark, path, cache) :
-			 route6(sk, skb->mark, path, cache);
-	if (path->dst)
-		reason = OMERTA_DROP_NONE;
-out:
-	if (pc)
-		spin_unlock_bh(&pc->way.lock);
-	else
-		__release(&pc->way.lock);
-	if (reason)
-		return reason;
+	do {
+		if (pc)
+			seq = read_way(&pc->way, path, &own);
+		if (path->to.family == AF_UNSPEC)
+			return OMERTA_DROP_TX_NO_ENDPOINT;
+		v4 = path->to.family == AF_INET;
+		path->family = v4 ? OMERTA_V4 : OMERTA_V6;
+		sk = rcu_dereference(ch->sk[path->family]);
+		own_port = own ? READ_ONCE(tun->channel[pc->index]->own_port) : 0;
+		if (!sk || (own && !own_port))
+			return OMERTA_DROP_TX_DOWN;
+		path->sport = own_port ?: inet_sk(sk)->inet_sport;
+		skb->mark = READ_ONCE(tun->fwmark);
+		if (pc)
+			path->dst = way_route(&pc->way, seq, sk, skb->mark, path, &again);
+		else
+			path->dst = route(sk, skb->mark, path);
+	} while (pc && unlikely(again));
+	if (!path->dst)
+		return OMERTA_DROP_TX_NO_ROUTE;
 
 	path->hdr_len = sizeof(struct udphdr) + (v4 ? sizeof(struct iphdr) :
 						      sizeof(struct ipv6hdr));

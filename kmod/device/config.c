@@ -16,10 +16,10 @@ static void peer_forget_route(struct omerta_peer *peer)
 	struct omerta_peer_channel *pc;
 
 	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
-		spin_lock_bh(&pc->way.lock);
+		write_seqlock_bh(&pc->way.lock);
 		dst_cache_reset(&pc->way.cache);
 		pc->way.told_mtu = 0;
-		spin_unlock_bh(&pc->way.lock);
+		write_sequnlock_bh(&pc->way.lock);
 	}
 }
 

@@ -90,15 +90,18 @@ void omerta_device_check_peer(struct omerta_peer *peer)
 	omerta_peer_due(peer, jiffies);
 }
 
-/* A cached route would keep the outer device, and outlive its namespace. */
+/*
+ * A cached route would keep the outer device, and outlive its namespace. Without sockets nothing is
+ * sent, but the peers of other devices may look at the cache.
+ */
 static void peer_forget_route(struct omerta_peer *peer)
 {
 	struct omerta_peer_channel *pc;
 
 	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
-		spin_lock_bh(&pc->way.lock);
+		read_seqlock_excl_bh(&pc->way.lock);
 		dst_cache_reset_now(&pc->way.cache);
-		spin_unlock_bh(&pc->way.lock);
+		read_sequnlock_excl_bh(&pc->way.lock);
 	}
 }
 

@@ -55,10 +55,10 @@ static void run_moved(struct omerta_peer *peer)
 		return;
 	}
 	peer->tell_moved_at = jiffies + HZ;
-	spin_lock_bh(&peer->first.way.lock);
+	read_seqlock_excl_bh(&peer->first.way.lock);
 	WRITE_ONCE(peer->moved, false);
 	to = peer->first.way.endpoint;
-	spin_unlock_bh(&peer->first.way.lock);
+	read_sequnlock_excl_bh(&peer->first.way.lock);
 	omerta_event_peer(peer->tun->dev, OMERTA_CMD_PEER_ENDPOINT_NTF, peer->id,
 			  &to);
 }
@@ -154,10 +154,10 @@ static void run_open(struct omerta_peer_channel *pc)
 	/* The initiator opens it at once, as it is told by omerta_timers_confirm(). */
 	if (!pc->probe_at)
 		pc->probe_at = now + PATIENCE_FIRST;
-	spin_lock_bh(&pc->way.lock);
+	read_seqlock_excl_bh(&pc->way.lock);
 	heard_at = pc->heard_at;
 	ours = pc->way.own_port || !pc->way.endpoint.family;
-	spin_unlock_bh(&pc->way.lock);
+	read_sequnlock_excl_bh(&pc->way.lock);
 	quiet = heard_at ? nsecs_to_jiffies64(ktime_get_coarse_boottime_ns() - heard_at) : U64_MAX;
 	patience = ours ? PATIENCE : PATIENCE_OTHER;
 	active = READ_ONCE(pc->open_now);
@@ -187,10 +187,10 @@ static void run_silence(struct omerta_peer_channel *pc)
 		omerta_peer_due(pc->peer, since + OMERTA_CHANNEL_SILENCE * HZ);
 		return;
 	}
-	spin_lock_bh(&pc->way.lock);
+	read_seqlock_excl_bh(&pc->way.lock);
 	if (READ_ONCE(pc->waiting_since) == since)
 		WRITE_ONCE(pc->carries, false);
-	spin_unlock_bh(&pc->way.lock);
+	read_sequnlock_excl_bh(&pc->way.lock);
 }
 
 /*

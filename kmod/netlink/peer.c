@@ -342,9 +342,9 @@ static int fill_endpoint(struct sk_buff *msg, struct omerta_peer *peer)
 {
 	struct omerta_endpoint ep;
 
-	spin_lock_bh(&peer->first.way.lock);
+	read_seqlock_excl_bh(&peer->first.way.lock);
 	ep = peer->first.way.endpoint;
-	spin_unlock_bh(&peer->first.way.lock);
+	read_sequnlock_excl_bh(&peer->first.way.lock);
 	return omerta_put_endpoint(msg, OMERTA_A_PEER_ENDPOINT_ADDR, &ep);
 }
 
@@ -393,14 +393,14 @@ static int fill_channel(struct sk_buff *msg, struct omerta_peer_channel *pc)
 	bool own_port;
 	__be16 port;
 
-	spin_lock_bh(&pc->way.lock);
+	read_seqlock_excl_bh(&pc->way.lock);
 	to = pc->way.endpoint;
 	own_port = pc->way.own_port;
 	heard_at = pc->heard_at;
 	if (rcu_access_pointer(pc->ring.active) && pc->index < tun->n_channels)
 		state = pc->carries ? OMERTA_CHANNEL_STATE_OPEN :
 			heard_at ? OMERTA_CHANNEL_STATE_SILENT : OMERTA_CHANNEL_STATE_OPENING;
-	spin_unlock_bh(&pc->way.lock);
+	read_sequnlock_excl_bh(&pc->way.lock);
 	nest = nla_nest_start(msg, OMERTA_A_PEER_FURTHER_CHANNELS);
 	if (!nest ||
 	    nla_put_u32(msg, OMERTA_A_PEER_CHANNEL_CHANNEL, pc->index) ||

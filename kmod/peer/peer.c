@@ -166,7 +166,7 @@ static int channel_init(struct omerta_peer_channel *pc, struct omerta_peer *peer
 	pc->index = index;
 	omerta_keyring_init(&pc->ring, &peers->keys, peers->dev, peer->id, index, ring_due);
 	pc->tx_last = jiffies;
-	spin_lock_init(&pc->way.lock);
+	seqlock_init(&pc->way.lock);
 	return dst_cache_init(&pc->way.cache, GFP_KERNEL_ACCOUNT);
 }
 
@@ -466,13 +466,13 @@ void omerta_peer_forget_path(struct omerta_peer *peer)
 	struct omerta_peer_channel *pc;
 
 	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
-		spin_lock_bh(&pc->way.lock);
+		write_seqlock_bh(&pc->way.lock);
 		if (!pc->index) {
 			WRITE_ONCE(peer->path_payload, 0);
 			WRITE_ONCE(peer->path_mtu, OMERTA_PATH_UNKNOWN);
 		}
 		pc->way.told_mtu = 0;
-		spin_unlock_bh(&pc->way.lock);
+		write_sequnlock_bh(&pc->way.lock);
 	}
 }
 
@@ -492,13 +492,13 @@ void omerta_peer_told_mtu(struct omerta_peer_channel *pc, const struct omerta_en
 {
 	struct omerta_way *way = &pc->way;
 
-	spin_lock_bh(&way->lock);
+	write_seqlock_bh(&way->lock);
 	if (omerta_endpoint_remote_equal(&way->endpoint, to) &&
 	    (!way->told_mtu || mtu <= way->told_mtu || time_after_eq(jiffies, way->told_until))) {
 		way->told_mtu = mtu;
 		way->told_until = until;
 	}
-	spin_unlock_bh(&way->lock);
+	write_sequnlock_bh(&way->lock);
 }
 
 /**
@@ -513,14 +513,14 @@ void omerta_peer_forget_source(struct omerta_peer *peer)
 {
 	struct omerta_endpoint *ep = &peer->first.way.endpoint;
 
-	spin_lock_bh(&peer->first.way.lock);
+	write_seqlock_bh(&peer->first.way.lock);
 	if (ep->family == AF_INET)
 		ep->src4 = 0;
 	else
 		ep->src6 = in6addr_any;
 	ep->src_if = 0;
 	dst_cache_reset(&peer->first.way.cache);
-	spin_unlock_bh(&peer->first.way.lock);
+	write_sequnlock_bh(&peer->first.way.lock);
 }
 
 /* Enter a peer into the device's table by its current endpoint. A dead peer leaves it. */
@@ -528,7 +528,7 @@ static void update_place(struct omerta_peer *peer)
 {
 	struct rhltable *table = &peer->peers->by_endpoint;
 
-	lockdep_assert_held(&peer->first.way.lock);
+	lockdep_assert_held(&peer->first.way.lock.lock);
 
 	if (peer->place.family)
 		rhltable_remove(table, &peer->place_node, place_params);
@@ -553,9 +553,9 @@ static void peer_unlink(struct omerta_peer *peer)
 	peers->n--;
 	omerta_allowedips_remove_all(&peers->allowedips, &peer->allowed);
 	WRITE_ONCE(peer->dead, true);
-	spin_lock_bh(&peer->first.way.lock);
+	read_seqlock_excl_bh(&peer->first.way.lock);
 	update_place(peer);
-	spin_unlock_bh(&peer->first.way.lock);
+	read_sequnlock_excl_bh(&peer->first.way.lock);
 	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc))
 		omerta_keyring_clear(&pc->ring);
 	list_add_tail(&peer->removed, &peers->removed);
@@ -573,9 +573,9 @@ static void peer_finish(struct omerta_peer *peer)
 	timer_shutdown_sync(&peer->timer);
 	/* A worker may keep the peer for longer than a namespace lives. */
 	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
-		spin_lock_bh(&pc->way.lock);
+		read_seqlock_excl_bh(&pc->way.lock);
 		dst_cache_reset_now(&pc->way.cache);
-		spin_unlock_bh(&pc->way.lock);
+		read_sequnlock_excl_bh(&pc->way.lock);
 	}
 	peer->peers->ops->drain(peer);
 	omerta_peer_put(peer);
@@ -717,7 +717,7 @@ void omerta_peer_set_endpoint(struct omerta_peer *peer,
 	if (data_race(!memcmp(&peer->first.way.endpoint, endpoint, sizeof(*endpoint))))
 		return;
 	now = ktime_get_coarse_boottime_ns();
-	spin_lock_bh(&peer->first.way.lock);
+	write_seqlock_bh(&peer->first.way.lock);
 	moved = !omerta_endpoint_remote_equal(&peer->first.way.endpoint, endpoint);
 	if (moved && by_record && now < peer->left_until &&
 	    omerta_endpoint_remote_equal(&peer->left, endpoint))
@@ -736,7 +736,7 @@ void omerta_peer_set_endpoint(struct omerta_peer *peer,
 		update_place(peer);
 	}
 out:
-	spin_unlock_bh(&peer->first.way.lock);
+	write_sequnlock_bh(&peer->first.way.lock);
 	if (tell)
 		omerta_peer_due(peer, jiffies);
 }
@@ -765,7 +765,7 @@ void omerta_peer_channel_heard(struct omerta_peer_channel *pc, const struct omer
 	if (data_race(pc->heard_at == now && pc->carries && !pc->waiting_since &&
 		      !memcmp(&way->endpoint, from, sizeof(*from))))
 		return;
-	spin_lock_bh(&way->lock);
+	write_seqlock_bh(&way->lock);
 	if ((way->own_port == own_port && omerta_endpoint_remote_equal(&way->endpoint, from)) ||
 	    !pc->way_heard_at || now >= pc->way_heard_at + wait) {
 		if (way->own_port != own_port || memcmp(&way->endpoint, from, sizeof(*from))) {
@@ -779,7 +779,7 @@ void omerta_peer_channel_heard(struct omerta_peer_channel *pc, const struct omer
 	pc->heard_at = now;
 	WRITE_ONCE(pc->waiting_since, 0);
 	WRITE_ONCE(pc->carries, true);
-	spin_unlock_bh(&way->lock);
+	write_sequnlock_bh(&way->lock);
 }
 
 /**
@@ -795,16 +795,16 @@ void omerta_peer_channel_open(struct omerta_peer_channel *pc)
 	struct omerta_way *way = &pc->way, *first = &pc->peer->first.way;
 	struct omerta_endpoint to;
 
-	spin_lock_bh(&first->lock);
+	read_seqlock_excl_bh(&first->lock);
 	to = first->endpoint;
-	spin_unlock_bh(&first->lock);
-	spin_lock_bh(&way->lock);
+	read_sequnlock_excl_bh(&first->lock);
+	write_seqlock_bh(&way->lock);
 	way->endpoint = to;
 	way->own_port = true;
 	way->told_mtu = 0;
 	dst_cache_reset(&way->cache);
 	pc->way_heard_at = 0;
-	spin_unlock_bh(&way->lock);
+	write_sequnlock_bh(&way->lock);
 }
 
 /**
@@ -815,12 +815,12 @@ void omerta_peer_channel_open(struct omerta_peer_channel *pc)
  */
 void omerta_peer_channel_forget(struct omerta_peer_channel *pc)
 {
-	spin_lock_bh(&pc->way.lock);
+	read_seqlock_excl_bh(&pc->way.lock);
 	WRITE_ONCE(pc->carries, false);
 	WRITE_ONCE(pc->waiting_since, 0);
 	pc->heard_at = 0;
 	pc->way_heard_at = 0;
-	spin_unlock_bh(&pc->way.lock);
+	read_sequnlock_excl_bh(&pc->way.lock);
 }
 
 /**

@@ -7,6 +7,7 @@
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/rhashtable.h>
+#include <linux/seqlock.h>
 #include <linux/skbuff.h>
 #include <linux/timer.h>
 #include <linux/xarray.h>
@@ -124,7 +125,8 @@ struct omerta_tx_fifos {
 
 /**
  * struct omerta_way - where datagrams go
- * @lock: protects the members below; BH off
+ * @lock: protects the members below, and others of the peer; BH off. Senders read by its
+ *	  sequence count, and take it to fill @cache only.
  * @own_port: they leave by the own port of the peer's channel, not by the listening port
  * @told_mtu: MTU of the path to @endpoint by authentic ICMP errors, 0 for none
  * @told_until: jiffies at which @told_mtu expires
@@ -132,7 +134,7 @@ struct omerta_tx_fifos {
  * @cache: route to @endpoint
  */
 struct omerta_way {
-	spinlock_t lock; /* protects the members below */
+	seqlock_t lock; /* protects the members below */
 	bool own_port;
 	u32 told_mtu;
 	unsigned long told_until;
