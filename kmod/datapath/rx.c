@@ -204,9 +204,7 @@ static struct omerta_rx_burst *begin_burst(struct omerta_channel *ch,
 	if (!burst->key)
 		goto err_burst;
 	burst->pc = container_of(burst->key->ring, struct omerta_peer_channel, ring);
-	burst->peer = omerta_peer_get(burst->pc->peer);
-	if (!burst->peer)
-		goto err_key;
+	burst->peer = burst->pc->peer;
 	burst->ch = ch;
 	burst->max_records = d->max_records;
 	burst->from = d->from;
@@ -218,8 +216,6 @@ static struct omerta_rx_burst *begin_burst(struct omerta_channel *ch,
 	omerta_job_init(&burst->job, 0, 0);
 	return burst;
 
-err_key:
-	omerta_key_put(burst->key);
 err_burst:
 	omerta_burst_free(burst, sizeof(*burst));
 	return NULL;

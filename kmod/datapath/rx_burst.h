@@ -45,7 +45,7 @@ struct omerta_rx_record {
  * @ready: member of the channel's list if it is also open; NAPI only
  * @done: member of the channel's list of opened bursts
  * @ch: the channel
- * @peer: the peer; a reference
+ * @peer: the peer; valid as long as @key
  * @pc: the channel of the peer
  * @key: the key; a reference
  * @from: source of the records

@@ -51,9 +51,8 @@ void omerta_rx_release(struct omerta_rx_burst *burst)
 		if (burst->rec[i].outer)
 			omerta_rx_free_outer(burst->rec[i].outer);
 	consume_skb(burst->inner);
-	omerta_key_put(burst->key);
-	omerta_peer_put(burst->peer);
 	burst->peer = NULL;
+	omerta_key_put(burst->key);
 }
 
 /* Accept an opened record, or set the reason to drop it. @activated is set as by the key. */

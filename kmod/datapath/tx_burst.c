@@ -107,7 +107,6 @@ static void burst_free(struct omerta_job *job)
 {
 	struct omerta_tx_burst *burst = container_of(job, struct omerta_tx_burst, job);
 
-	omerta_peer_put(burst->peer);
 	omerta_burst_free(burst, sizeof(*burst));
 }
 
@@ -140,8 +139,7 @@ finish_burst(struct omerta_tx_burst *burst, struct omerta_peer *peer,
 	burst->outer = omerta_buf_alloc_skb(&burst->buf, OMERTA_UDP_HEADROOM, burst->n,
 					    burst->layout.wire_len,
 					    burst->last.wire_len);
-	if (!burst->outer || !omerta_peer_get(peer)) {
-		kfree_skb(burst->outer);
+	if (!burst->outer) {
 		omerta_burst_free(burst, sizeof(*burst));
 		return ERR_PTR(-ENOMEM);
 	}
@@ -164,9 +162,9 @@ finish_burst(struct omerta_tx_burst *burst, struct omerta_peer *peer,
  *
  * Takes as many packets as a burst can hold.
  *
- * Context: BH off.
- * Return: the burst with its buffer and a reference to the peer; the caller frees the
- * buffer, then calls omerta_job_put(). -EINVAL if the headers of a super-packet are not
+ * Context: BH off, inside the RCU read-side section in which the burst gets its key.
+ * Return: the burst with its buffer; the caller frees the buffer, then calls omerta_job_put(). The
+ * burst has no reference to the peer: its key has. -EINVAL if the headers of a super-packet are not
  * complete; -ENOMEM.
  */
 struct omerta_tx_burst *
@@ -254,7 +252,7 @@ static u32 fill_record(const struct omerta_peer *peer,
  *
  * Takes as many packets as a burst can hold. Small packets share records, as a batch.
  *
- * Context: BH off.
+ * Context: as omerta_tx_burst_alloc().
  * Return: as omerta_tx_burst_alloc(), for the first @n_skbs packets.
  */
 struct omerta_tx_burst *

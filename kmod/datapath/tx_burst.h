@@ -15,7 +15,7 @@
  * struct omerta_tx_burst - records to be sent
  * @job: seals the burst; its items are records, or the chunks of a lone record
  * @list: member of @fifo
- * @peer: the peer; a reference
+ * @peer: the peer; valid as long as @key
  * @ch: the channel that it is sent by
  * @fifo: bursts to the same peer by the same channel
  * @pc: the channel of the peer

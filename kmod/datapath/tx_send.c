@@ -53,6 +53,7 @@ static void send_burst(struct omerta_tx_burst *burst, bool drop)
 		omerta_udp_send(burst->ch, burst->outer, &burst->path,
 				burst->n > 1 ? burst->layout.wire_len : 0, burst->n);
 	}
+	/* A worker may keep the job for long, but needs neither key nor peer any more. */
 	omerta_key_put(burst->key);
 	omerta_job_put(&burst->job);
 }
@@ -82,7 +83,8 @@ void omerta_tx_send_later(struct omerta_tx_fifo *fifo)
  * Only a worker sends into another device of this driver. Otherwise the queue locks of the
  * two would nest, and with the tunnels nested the other way round in the opposite order.
  *
- * Context: BH off; the caller has a reference to the peer.
+ * Context: BH off; the caller has a reference to the peer, or is inside an RCU read-side section in
+ * which a burst had one.
  */
 static void send_sealed(struct omerta_tx_fifo *fifo, bool worker)
 {

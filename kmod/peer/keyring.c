@@ -39,11 +39,11 @@ atomic_t omerta_keys_epoch __read_mostly;
  * @dev: the device
  * @peer_id: the peer's id
  * @channel: the peer's channel
- * @due: asks for omerta_keyring_expire(); called without locks of the ring
+ * @ops: what the peer does; called without locks of the ring, but for @get and @put
  */
 void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
 			 struct net_device *dev, u32 peer_id, u32 channel,
-			 void (*due)(struct omerta_keyring *ring))
+			 const struct omerta_keyring_ops *ops)
 {
 	spin_lock_init(&ring->lock);
 	INIT_LIST_HEAD(&ring->keys);
@@ -52,7 +52,7 @@ void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
 	ring->dev = dev;
 	ring->peer_id = peer_id;
 	ring->channel = channel;
-	ring->due = due;
+	ring->ops = ops;
 }
 
 /* Remove a key from the ring. Its memory is freed when the last burst is done. */
@@ -182,6 +182,8 @@ static int link_key(struct omerta_keyring *ring, struct omerta_key *key,
 		goto out;
 	if (old)
 		unlink_key(old);
+	/* For all users of the key */
+	ring->ops->get(ring);
 	key->seq = ++ring->seq;
 	list_add_tail(&key->list, &ring->keys);
 	ring->n_keys++;

@@ -79,7 +79,7 @@ void omerta_key_needed(struct omerta_keyring *ring)
 	WRITE_ONCE(ring->needed, true);
 	/* The active key is beyond a limit. Listeners are told about that first. */
 	if (rcu_access_pointer(ring->active))
-		ring->due(ring);
+		ring->ops->due(ring);
 	else
 		omerta_key_tell_needed(ring);
 }
@@ -88,10 +88,12 @@ void omerta_key_needed(struct omerta_keyring *ring)
  * omerta_key_put() - put a burst's reference to a key
  * @key: from omerta_key_get() or omerta_key_seal()
  *
- * The last user of a dead key zeroizes its secrets.
+ * The last user of a dead key zeroizes its secrets. The peer may be gone afterwards.
  */
 void omerta_key_put(struct omerta_key *key)
 {
+	struct omerta_keyring *ring = key->ring;
+
 	if (!refcount_dec_and_test(&key->users))
 		return;
 	memzero_explicit(key->tx_secret, sizeof(key->tx_secret));
@@ -99,6 +101,7 @@ void omerta_key_put(struct omerta_key *key)
 	omerta_fingerprint_retire(key->used);
 	if (refcount_dec_and_test(&key->refs))
 		kfree_rcu(key, rcu);
+	ring->ops->put(ring);
 }
 
 /**
@@ -218,7 +221,7 @@ void omerta_key_activate(struct omerta_key *key)
  *
  * Context: BH off.
  * Return: the key, to be put with omerta_key_put(), or NULL if there is no key that may
- * seal so many records.
+ * seal so many records. The peer stays until then.
  */
 struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
 				   u32 len, u64 *counter)
@@ -255,7 +258,7 @@ struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
 				WRITE_ONCE(key->tx_exhausted, true);
 			WRITE_ONCE(key->tx_over, over);
 			atomic64_sub(len, &key->tx_bytes);
-			ring->due(ring);
+			ring->ops->due(ring);
 			omerta_key_put(key);
 			return NULL;
 		}
@@ -264,7 +267,7 @@ struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
 	    READ_ONCE(key->tx_soft) < 0) {
 		WRITE_ONCE(key->tx_soft, next > l->soft_records ? OMERTA_KEY_LIMIT_RECORDS :
 								  OMERTA_KEY_LIMIT_BYTES);
-		ring->due(ring);
+		ring->ops->due(ring);
 	}
 	*counter = first;
 	return key;
@@ -275,8 +278,8 @@ struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
  * @table: the device's keys
  * @local_id: the record's key id
  *
- * Return: the key, to be put with omerta_key_put(), or NULL. Its secrets stay until then,
- * even if it dies meanwhile.
+ * Return: the key, to be put with omerta_key_put(), or NULL. Its secrets and the peer stay until
+ * then, even if it dies meanwhile.
  */
 struct omerta_key *omerta_key_get(struct rhashtable *table, u32 local_id)
 {
@@ -318,7 +321,7 @@ void omerta_key_auth_failed(struct omerta_key *key)
 
 	WRITE_ONCE(key->auth_failures, failures);
 	if (unlikely(failures >= OMERTA_SOFT_AUTH_FAILURES))
-		key->ring->due(key->ring);
+		key->ring->ops->due(key->ring);
 }
 
 /*
@@ -349,7 +352,7 @@ static bool confirm_key(struct omerta_key *key)
 		activated = true;
 	}
 	spin_unlock_bh(&ring->lock);
-	ring->due(ring);
+	ring->ops->due(ring);
 	return activated;
 }
 

@@ -95,8 +95,9 @@ struct omerta_keyring;
  * @used: remembers the secrets; put when they are zeroized
  * @rcu: for the deferred free
  * @refs: one of the ring, and one of all @users
- * @users: one while the key is not dead, and one of each burst in flight
  *
+ * @users: one while the key is not dead, and one of each burst in flight. All of them together
+ *	   have a reference to the peer.
  * @tx_next: counter of the next record; only omerta_key_seal() moves it, and only forward
  * @tx_bytes: UDP payload bytes sealed
  * @tx_over: hard limit that it has reached, negative for none; see omerta_keyring_expire()
@@ -139,10 +140,10 @@ struct omerta_key {
 	struct omerta_fingerprint *used;
 	struct rcu_head rcu;
 	refcount_t refs;
-	refcount_t users;
 
-	/* Transmit side */
-	atomic64_t tx_next ____cacheline_aligned_in_smp;
+	/* Transmit side: each burst writes these, and nothing else that the peer's senders share. */
+	refcount_t users ____cacheline_aligned_in_smp;
+	atomic64_t tx_next;
 	atomic64_t tx_bytes;
 	int tx_over;
 	int tx_soft;
@@ -160,6 +161,18 @@ struct omerta_key {
 };
 
 /**
+ * struct omerta_keyring_ops - what a peer does for its keys
+ * @due: asks for omerta_keyring_expire(), from any context but hard interrupt
+ * @get: takes a reference to the peer, which has one already
+ * @put: puts it, from any context but hard interrupt
+ */
+struct omerta_keyring_ops {
+	void (*due)(struct omerta_keyring *ring);
+	void (*get)(struct omerta_keyring *ring);
+	void (*put)(struct omerta_keyring *ring);
+};
+
+/**
  * struct omerta_keyring - the keys of a peer
  * @lock: serialises changes of state; taken with BH off
  * @n_keys: length of @keys; lock: @lock
@@ -172,7 +185,7 @@ struct omerta_key {
  * @peer_id: the peer's id, for events
  * @channel: the peer's channel, for events
  * @needed: listeners are to be told that traffic waits for an active key
- * @due: asks for omerta_keyring_expire(), from any context but hard interrupt
+ * @ops: constant
  */
 struct omerta_keyring {
 	spinlock_t lock; /* protects the states of all keys */
@@ -186,7 +199,7 @@ struct omerta_keyring {
 	u32 peer_id;
 	u32 channel;
 	bool needed;
-	void (*due)(struct omerta_keyring *ring);
+	const struct omerta_keyring_ops *ops;
 };
 
 /**
@@ -230,7 +243,7 @@ extern atomic_t omerta_keys_epoch;
 
 void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
 			 struct net_device *dev, u32 peer_id, u32 channel,
-			 void (*due)(struct omerta_keyring *ring));
+			 const struct omerta_keyring_ops *ops);
 int omerta_keyring_install(struct omerta_keyring *ring,
 			   const struct omerta_key_config *config,
 			   struct netlink_ext_ack *extack);

@@ -152,10 +152,31 @@ void omerta_peers_destroy(struct omerta_peers *peers)
 	xa_destroy(&peers->by_id);
 }
 
+static struct omerta_peer *ring_peer(struct omerta_keyring *ring)
+{
+	return container_of(ring, struct omerta_peer_channel, ring)->peer;
+}
+
 static void ring_due(struct omerta_keyring *ring)
 {
-	omerta_peer_due(container_of(ring, struct omerta_peer_channel, ring)->peer, jiffies);
+	omerta_peer_due(ring_peer(ring), jiffies);
 }
+
+static void ring_get(struct omerta_keyring *ring)
+{
+	refcount_inc(&ring_peer(ring)->refs);
+}
+
+static void ring_put(struct omerta_keyring *ring)
+{
+	omerta_peer_put(ring_peer(ring));
+}
+
+static const struct omerta_keyring_ops ring_ops = {
+	.due = ring_due,
+	.get = ring_get,
+	.put = ring_put,
+};
 
 static int channel_init(struct omerta_peer_channel *pc, struct omerta_peer *peer,
 			unsigned int index)
@@ -164,7 +185,7 @@ static int channel_init(struct omerta_peer_channel *pc, struct omerta_peer *peer
 
 	pc->peer = peer;
 	pc->index = index;
-	omerta_keyring_init(&pc->ring, &peers->keys, peers->dev, peer->id, index, ring_due);
+	omerta_keyring_init(&pc->ring, &peers->keys, peers->dev, peer->id, index, &ring_ops);
 	pc->tx_last = jiffies;
 	seqlock_init(&pc->way.lock);
 	return dst_cache_init(&pc->way.cache, GFP_KERNEL_ACCOUNT);
@@ -564,7 +585,7 @@ static void peer_unlink(struct omerta_peer *peer)
 
 /*
  * Phase 2, after a grace period: neither xmit nor NAPI queues packets or arms the timer
- * any more. Bursts in flight remain; each has a reference to the peer and finds it dead.
+ * any more. Bursts in flight remain; by its key each has a reference to the peer, and finds it dead.
  */
 static void peer_finish(struct omerta_peer *peer)
 {

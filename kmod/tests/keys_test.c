@@ -25,6 +25,7 @@
  * @events: events, oldest first
  * @n_events: number of events
  * @claims: number of secrets claimed, less those released
+ * @peer_refs: references to the peer
  * @detached: number of secrets of dead keys
  * @retired: number of secrets that were wiped
  * @refuse: error that a claim returns
@@ -36,6 +37,7 @@ static struct fixture {
 	struct omerta_key_event events[MAX_EVENTS];
 	unsigned int n_events;
 	int claims;
+	int peer_refs;
 	int detached;
 	int retired;
 	int refuse;
@@ -80,10 +82,26 @@ static void ring_due(struct omerta_keyring *ring)
 		omerta_keyring_expire(ring);
 }
 
+static void ring_get(struct omerta_keyring *ring)
+{
+	fix.peer_refs++;
+}
+
+static void ring_put(struct omerta_keyring *ring)
+{
+	fix.peer_refs--;
+}
+
+static const struct omerta_keyring_ops ring_ops = {
+	.due = ring_due,
+	.get = ring_get,
+	.put = ring_put,
+};
+
 static int keys_init(struct kunit *test)
 {
 	memset(&fix, 0, sizeof(fix));
-	omerta_keyring_init(&fix.ring, &fix.table, NULL, 7, 0, ring_due);
+	omerta_keyring_init(&fix.ring, &fix.table, NULL, 7, 0, &ring_ops);
 	return rhashtable_init(&fix.table, &omerta_key_params);
 }
 
@@ -662,8 +680,10 @@ static void secrets_wiped(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !omerta_key_get(&fix.table, 1));
 	KUNIT_EXPECT_EQ(test, fix.detached, 1);
 	KUNIT_EXPECT_EQ(test, fix.retired, 0);
+	KUNIT_EXPECT_EQ(test, fix.peer_refs, 1);
 	omerta_key_put(user);
 	KUNIT_EXPECT_EQ(test, fix.retired, 1);
+	KUNIT_EXPECT_EQ(test, fix.peer_refs, 0);
 	key = key_of(test, 1);
 	KUNIT_EXPECT_TRUE(test, wiped(key));
 	expect_event(test, 0, OMERTA_CMD_KEY_DEAD_NTF, 1,

@@ -2,7 +2,8 @@
 /*
  * The states of keys, by induction: any ring of up to two keys that is consistent is so after any step, and
  * no step moves a key's state back. A key seals only while it is the active one and within its limits, and
- * no counter twice, also if another CPU takes some at the same moment. Dead keys that no burst uses have no secrets. Keys are freed once, outside of the ring.
+ * no counter twice, also if another CPU takes some at the same moment. Dead keys that no burst uses have no
+ * secrets. Keys are freed once, outside of the ring. Each that has a user has a reference to the peer.
  *
  * Secrets have 2 bytes, a peer 2 keys. Lists find their entries in a way that is easier to prove.
  *
@@ -15,6 +16,7 @@
  * break: peer/keys.c s/active->seq < key->seq/active->seq > key->seq/
  * break: peer/keys.c /memzero_explicit(key->rx_secret/d
  * break: peer/keys.c s/if (ring->latest == key)/if (0)/
+ * break: peer/keys.c s/ring->ops->put(ring)/(void)ring/
  * break: peer/keyring.c s/key->state != OMERTA_KEY_STATE_INSTALLED/key->state == OMERTA_KEY_STATE_DEAD/
  * break: peer/keyring.c s/(!active || active->seq < key->seq)/true/
  * break: peer/keyring.c s/now >= key->open_until/now > key->open_until + 1/
@@ -98,7 +100,7 @@ static struct rhashtable table;
 static struct omerta_keyring ring;
 static bool is_free[N];
 static enum omerta_key_state states[N];
-static unsigned int in_flight[N], n_keys;
+static unsigned int in_flight[N], n_keys, peer_refs;
 /* The last one is of a key that is installed. */
 static struct omerta_fingerprint used[N + 1];
 
@@ -159,6 +161,19 @@ static void due(struct omerta_keyring *r)
 	prove(!r->lock.held);
 }
 
+static void get(struct omerta_keyring *r)
+{
+	peer_refs++;
+}
+
+static void put(struct omerta_keyring *r)
+{
+	prove(peer_refs);
+	peer_refs--;
+}
+
+static const struct omerta_keyring_ops ops = { .due = due, .get = get, .put = put };
+
 /* The key is consistent, with some bursts in flight. */
 static bool key_holds(const struct omerta_key *key, unsigned int bursts)
 {
@@ -185,7 +200,7 @@ static void any_ring(void)
 	omerta_keys_epoch.counter = nondet_u32();
 	omerta_keys_frozen = nondet_bool();
 	ring = any;
-	omerta_keyring_init(&ring, &table, NULL, 1, 0, due);
+	omerta_keyring_init(&ring, &table, NULL, 1, 0, &ops);
 	ring.latest = NULL;
 	n_keys = nondet_u8();
 	assume(n_keys <= N);
@@ -207,8 +222,11 @@ static void any_ring(void)
 		in_flight[i] = nondet_bool();
 		states[i] = any_key.state;
 	}
-	for (i = 0; i < n_keys; i++)
+	peer_refs = 0;
+	for (i = 0; i < n_keys; i++) {
 		assume(key_holds(keys[i], in_flight[i]));
+		peer_refs += !!keys[i]->users;
+	}
 	assume(n_keys < 2 || (key0.seq < key1.seq &&
 			      (key0.local_id != key1.local_id || !key0.node.is_in || !key1.node.is_in)));
 }
@@ -217,10 +235,12 @@ static void any_ring(void)
 static void prove_ring(void)
 {
 	struct omerta_key *key, *last = NULL;
-	unsigned int i, n = 0;
+	unsigned int i, n = 0, refs = 0;
 	bool has_active = false, has_latest = false;
 
 	prove(!ring.lock.held);
+	for (i = 0; i < n_keys; i++)
+		refs += !!keys[i]->users;
 	list_for_each_entry(key, &ring.keys, list) {
 		unsigned int bursts = 0;
 
@@ -236,9 +256,11 @@ static void prove_ring(void)
 		prove(!last || last->local_id != key->local_id || !last->node.is_in || !key->node.is_in);
 		has_active |= ring.active == key;
 		has_latest |= ring.latest == key;
+		refs += key == keys[N];
 		last = key;
 		n++;
 	}
+	prove(refs == peer_refs);
 	prove(n == ring.n_keys && n <= N);
 	prove(has_active || !ring.active);
 	prove(has_latest || !ring.latest);
