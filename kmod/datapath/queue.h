@@ -35,7 +35,8 @@
  * @refs: one of the owner, one of the list that the job is in, and one of each CPU that it
  *	  was offered to
  *
- * @run and @done are called with BH off or in process context.
+ * @run and @done are called with BH off or in process context, inside an RCU read-side section that
+ * began before the run was claimed.
  */
 struct omerta_job {
 	void (*run)(struct omerta_job *job, unsigned int first,

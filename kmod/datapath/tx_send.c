@@ -139,7 +139,8 @@ static void send_sealed(struct omerta_tx_fifo *fifo, bool worker)
  * omerta_tx_sealed() - note that a burst is sealed, and send what can be sent
  * @job: job of the burst
  *
- * Context: any but hard interrupt; called on the CPU that sealed the last chunk.
+ * Context: any but hard interrupt, on the CPU that sealed the last chunk, inside the RCU read-side
+ * section in which it did: another CPU may send the burst, which then does not keep the peer.
  */
 void omerta_tx_sealed(struct omerta_job *job)
 {

@@ -98,7 +98,7 @@ static void handle_error(struct omerta_tunnel *tun, const struct sock *sk,
 			    !omerta_keyring_has_sent(&pc->ring, le32_to_cpu(hdr.key_id),
 						     le64_to_cpu(hdr.counter)))
 				continue;
-			omerta_peer_told_mtu(pc, &to, mtu, jiffies + expires_after(sk));
+			omerta_peer_told_mtu(pc, &to, mtu, get_jiffies_64() + expires_after(sk));
 			return;
 		}
 	}

@@ -20,7 +20,7 @@
 #define MAX_NESTING	8
 
 /*
- * Look up the IPv4 route, with our address that the peer knows if that is possible: not if it
+ * Find the IPv4 route, perhaps only in the cache, with our address that the peer knows if that is possible: not if it
  * is not ours any more, nor if the route leaves by another device than the peer's datagrams
  * arrive on, since the next router may filter the address. Datagrams of a VRF arrive on the
  * VRF's device.
@@ -28,7 +28,8 @@
  * udp_tunnel_dst_lookup() is no option: it refuses a route into the device itself, but
  * another peer may be there.
  */
-static struct dst_entry *route4(struct sock *sk, u32 mark, struct omerta_path *path)
+static struct dst_entry *route4(struct sock *sk, u32 mark, struct omerta_path *path,
+				struct dst_cache *cache, bool cached_only)
 {
 	__be32 src = path->to.src4;
 	int in = path->to.src_if;
@@ -36,7 +37,10 @@ static struct dst_entry *route4(struct sock *sk, u32 mark, struct omerta_path *p
 	struct flowi4 fl4;
 	struct rtable *rt;
 
-	for (;;) {
+	rt = dst_cache_get_ip4(cache, &path->to.src4);
+	if (rt)
+		return &rt->dst;
+	while (!cached_only) {
 		fl4 = (struct flowi4) {
 			.flowi4_mark = mark,
 			.flowi4_proto = IPPROTO_UDP,
@@ -56,14 +60,16 @@ static struct dst_entry *route4(struct sock *sk, u32 mark, struct omerta_path *p
 		}
 		src = 0;
 	}
-	if (IS_ERR(rt))
+	if (IS_ERR_OR_NULL(rt))
 		return NULL;
 	path->to.src4 = fl4.saddr;
+	dst_cache_set_ip4(cache, &rt->dst, path->to.src4);
 	return &rt->dst;
 }
 
 /* As route4(). */
-static struct dst_entry *route6(struct sock *sk, u32 mark, struct omerta_path *path)
+static struct dst_entry *route6(struct sock *sk, u32 mark, struct omerta_path *path,
+				struct dst_cache *cache, bool cached_only)
 {
 	struct in6_addr src = in6addr_any;
 	int in = path->to.src_if;
@@ -71,10 +77,13 @@ static struct dst_entry *route6(struct sock *sk, u32 mark, struct omerta_path *p
 	struct dst_entry *dst;
 	struct flowi6 fl6;
 
+	dst = dst_cache_get_ip6(cache, &path->to.src6);
+	if (dst)
+		return dst;
 	/* Unlike the lookup of IPv4, this one accepts any source address. */
 	if (ipv6_chk_addr(sock_net(sk), &path->to.src6, NULL, 0))
 		src = path->to.src6;
-	for (;;) {
+	while (!cached_only) {
 		fl6 = (struct flowi6) {
 			.flowi6_oif = path->to.scope,
 			.flowi6_mark = mark,
@@ -93,70 +102,10 @@ static struct dst_entry *route6(struct sock *sk, u32 mark, struct omerta_path *p
 		dst_release(dst);
 		src = in6addr_any;
 	}
-	if (IS_ERR(dst))
+	if (IS_ERR_OR_NULL(dst))
 		return NULL;
 	path->to.src6 = fl6.saddr;
-	return dst;
-}
-
-static struct dst_entry *route(struct sock *sk, u32 mark, struct omerta_path *path)
-{
-	return path->family == OMERTA_V4 ? route4(sk, mark, path) : route6(sk, mark, path);
-}
-
-/* Read where datagrams go by a way. Returns the sequence count of what was read. */
-static unsigned int read_way(struct omerta_way *way, struct omerta_path *path, bool *own_port)
-{
-	unsigned long until;
-	unsigned int seq;
-
-	do {
-		seq = read_seqbegin(&way->lock);
-		path->to = way->endpoint;
-		path->told_mtu = way->told_mtu;
-		until = way->told_until;
-		*own_port = way->own_port;
-	} while (read_seqretry(&way->lock, seq));
-	if (likely(!path->told_mtu) || time_before(jiffies, until))
-		return seq;
-	path->told_mtu = 0;
-	/* Jiffies may overflow before the next datagram. */
-	write_seqlock(&way->lock);
-	if (time_after_eq(jiffies, way->told_until))
-		way->told_mtu = 0;
-	write_sequnlock(&way->lock);
-	return seq;
-}
-
-/*
- * Find the route of a way: usually in its cache, without a lock. Returns NULL with @again set if
- * the way is not any more as it was at @seq.
- */
-static struct dst_entry *way_route(struct omerta_way *way, unsigned int seq, struct sock *sk,
-				   u32 mark, struct omerta_path *path, bool *again)
-{
-	struct dst_entry *dst;
-	struct rtable *rt;
-
-	*again = false;
-	if (path->family == OMERTA_V4) {
-		rt = dst_cache_get_ip4(&way->cache, &path->to.src4);
-		dst = rt ? &rt->dst : NULL;
-	} else {
-		dst = dst_cache_get_ip6(&way->cache, &path->to.src6);
-	}
-	if (likely(dst))
-		return dst;
-	/* The route must not enter the cache after another endpoint has emptied it. */
-	read_seqlock_excl(&way->lock);
-	*again = read_seqretry(&way->lock, seq);
-	if (!*again)
-		dst = route(sk, mark, path);
-	if (dst && path->family == OMERTA_V4)
-		dst_cache_set_ip4(&way->cache, dst, path->to.src4);
-	else if (dst)
-		dst_cache_set_ip6(&way->cache, dst, &path->to.src6);
-	read_sequnlock_excl(&way->lock);
+	dst_cache_set_ip6(cache, dst, &path->to.src6);
 	return dst;
 }
 
@@ -223,31 +172,53 @@ out:
 enum omerta_drop omerta_udp_route(struct omerta_channel *ch, struct omerta_peer_channel *pc,
 				  struct sk_buff *skb, struct omerta_path *path)
 {
+	struct dst_cache none = {}, *cache = pc ? &pc->way.cache : &none;
 	struct omerta_tunnel *tun = ch->tun;
-	bool v4, own = false, again;
+	bool v4, own = false, again = false;
 	unsigned int seq = 0;
-	__be16 own_port;
 	struct sock *sk;
+	u64 until = 0;
 	u32 min;
 
 	do {
-		if (pc)
-			seq = read_way(&pc->way, path, &own);
+		if (pc) {
+			do {
+				seq = read_seqbegin(&pc->way.lock);
+				path->to = pc->way.endpoint;
+				path->told_mtu = pc->way.told_mtu;
+				until = pc->way.told_until;
+				own = pc->way.own_port;
+			} while (read_seqretry(&pc->way.lock, seq));
+		}
+		if (unlikely(path->told_mtu) && time_after_eq64(get_jiffies_64(), until))
+			path->told_mtu = 0;
 		if (path->to.family == AF_UNSPEC)
 			return OMERTA_DROP_TX_NO_ENDPOINT;
 		v4 = path->to.family == AF_INET;
 		path->family = v4 ? OMERTA_V4 : OMERTA_V6;
 		sk = rcu_dereference(ch->sk[path->family]);
-		own_port = own ? READ_ONCE(tun->channel[pc->index]->own_port) : 0;
-		if (!sk || (own && !own_port))
+		path->sport = own ? READ_ONCE(tun->channel[pc->index]->own_port) : 0;
+		if (!sk || (own && !path->sport))
 			return OMERTA_DROP_TX_DOWN;
-		path->sport = own_port ?: inet_sk(sk)->inet_sport;
+		path->sport = path->sport ?: inet_sk(sk)->inet_sport;
 		skb->mark = READ_ONCE(tun->fwmark);
-		if (pc)
-			path->dst = way_route(&pc->way, seq, sk, skb->mark, path, &again);
-		else
-			path->dst = route(sk, skb->mark, path);
-	} while (pc && unlikely(again));
+		path->dst = v4 ? route4(sk, skb->mark, path, cache, pc) :
+				 route6(sk, skb->mark, path, cache, pc);
+		if (likely(path->dst) || !pc) {
+			/* With PREEMPT_RT a task may have filled the cache since. */
+			again = pc && read_seqretry(&pc->way.lock, seq);
+			if (unlikely(again))
+				dst_release(path->dst);
+			continue;
+		}
+		/* Under the lock, no route enters a cache after another endpoint has emptied it. */
+		read_seqlock_excl(&pc->way.lock);
+		again = read_seqretry(&pc->way.lock, seq);
+		if (!again)
+			path->dst = v4 ? route4(sk, skb->mark, path, cache, false) :
+					 route6(sk, skb->mark, path, cache, false);
+		read_sequnlock_excl(&pc->way.lock);
+	} while (unlikely(again));
 	if (!path->dst)
 		return OMERTA_DROP_TX_NO_ROUTE;
 

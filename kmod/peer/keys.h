@@ -141,7 +141,7 @@ struct omerta_key {
 	struct rcu_head rcu;
 	refcount_t refs;
 
-	/* Transmit side: each burst writes these, and nothing else that the peer's senders share. */
+	/* Transmit side: a burst writes this line, and no other that senders to the peer share. */
 	refcount_t users ____cacheline_aligned_in_smp;
 	atomic64_t tx_next;
 	atomic64_t tx_bytes;

@@ -502,20 +502,20 @@ void omerta_peer_forget_path(struct omerta_peer *peer)
  * @pc: the channel of the peer whose record it quotes
  * @to: the endpoint that the error is about
  * @mtu: longest outer packet
- * @until: jiffies at which the MTU expires
+ * @until: 64-bit jiffies at which the MTU expires
  *
  * Until then a greater MTU in another error changes nothing.
  *
  * Context: any but hard interrupt.
  */
 void omerta_peer_told_mtu(struct omerta_peer_channel *pc, const struct omerta_endpoint *to,
-			  u32 mtu, unsigned long until)
+			  u32 mtu, u64 until)
 {
 	struct omerta_way *way = &pc->way;
 
 	write_seqlock_bh(&way->lock);
 	if (omerta_endpoint_remote_equal(&way->endpoint, to) &&
-	    (!way->told_mtu || mtu <= way->told_mtu || time_after_eq(jiffies, way->told_until))) {
+	    (!way->told_mtu || mtu <= way->told_mtu || time_after_eq64(get_jiffies_64(), way->told_until))) {
 		way->told_mtu = mtu;
 		way->told_until = until;
 	}

@@ -126,10 +126,10 @@ struct omerta_tx_fifos {
 /**
  * struct omerta_way - where datagrams go
  * @lock: protects the members below, and others of the peer; BH off. Senders read by its
- *	  sequence count, and take it to fill @cache only.
+ *	  sequence count, and look into @cache without; they take it to fill @cache.
  * @own_port: they leave by the own port of the peer's channel, not by the listening port
  * @told_mtu: MTU of the path to @endpoint by authentic ICMP errors, 0 for none
- * @told_until: jiffies at which @told_mtu expires
+ * @told_until: 64-bit jiffies at which @told_mtu expires
  * @endpoint: the other end
  * @cache: route to @endpoint
  */
@@ -137,7 +137,7 @@ struct omerta_way {
 	seqlock_t lock; /* protects the members below */
 	bool own_port;
 	u32 told_mtu;
-	unsigned long told_until;
+	u64 told_until;
 	struct omerta_endpoint endpoint;
 	struct dst_cache cache;
 };
@@ -318,7 +318,7 @@ void omerta_peer_forget_source(struct omerta_peer *peer);
 void omerta_peer_stop_waiting(struct omerta_peer *peer);
 void omerta_peer_forget_path(struct omerta_peer *peer);
 void omerta_peer_told_mtu(struct omerta_peer_channel *pc, const struct omerta_endpoint *to,
-			  u32 mtu, unsigned long until);
+			  u32 mtu, u64 until);
 struct omerta_peer_channel *omerta_peer_channel_at(struct omerta_peer *peer, unsigned int index);
 struct omerta_peer_channel *omerta_peer_next_channel(struct omerta_peer_channel *pc);
 void omerta_peer_kill_keys(struct omerta_peer *peer, enum omerta_key_limit limit,
