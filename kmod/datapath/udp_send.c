@@ -20,10 +20,10 @@
 #define MAX_NESTING	8
 
 /*
- * Find the IPv4 route, perhaps only in the cache, with our address that the peer knows if that is possible: not if it
+ * Find the IPv4 route, with our address that the peer knows if that is possible: not if it
  * is not ours any more, nor if the route leaves by another device than the peer's datagrams
  * arrive on, since the next router may filter the address. Datagrams of a VRF arrive on the
- * VRF's device.
+ * VRF's device. With @cached_only, return NULL unless the cache has it.
  *
  * udp_tunnel_dst_lookup() is no option: it refuses a route into the device itself, but
  * another peer may be there.

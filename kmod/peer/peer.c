@@ -515,7 +515,8 @@ void omerta_peer_told_mtu(struct omerta_peer_channel *pc, const struct omerta_en
 
 	write_seqlock_bh(&way->lock);
 	if (omerta_endpoint_remote_equal(&way->endpoint, to) &&
-	    (!way->told_mtu || mtu <= way->told_mtu || time_after_eq64(get_jiffies_64(), way->told_until))) {
+	    (!way->told_mtu || mtu <= way->told_mtu ||
+	     time_after_eq64(get_jiffies_64(), way->told_until))) {
 		way->told_mtu = mtu;
 		way->told_until = until;
 	}
@@ -585,7 +586,7 @@ static void peer_unlink(struct omerta_peer *peer)
 
 /*
  * Phase 2, after a grace period: neither xmit nor NAPI queues packets or arms the timer
- * any more. Bursts in flight remain; by its key each has a reference to the peer, and finds it dead.
+ * any more. Bursts in flight remain: their keys have references to the peer, and they find it dead.
  */
 static void peer_finish(struct omerta_peer *peer)
 {

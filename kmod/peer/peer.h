@@ -214,8 +214,8 @@ struct omerta_further {
  * @removed_at: grace period after which the removal can be finished; lock: the device's
  * @rcu: for the deferred free
  * @timer: runs whenever something may be due
- * @refs: one of the device, one of each worker that is to send, and one of each key that is not dead
- *	  or has bursts in flight
+ * @refs: one of the device, one of each worker that is to send, and one of each key that is not
+ *	  dead or has bursts in flight
  *
  * @tx_lock: protects @waiting; BH off
  * @waiting: packets that wait for a key or a route; lock: @tx_lock, read without. A packet
