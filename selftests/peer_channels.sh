@@ -171,8 +171,7 @@ test_firewall() {
 	carried b a
 	# Data is lost until the silence is noticed.
 	on a iptables -A OUTPUT -o to_b -p udp ! --sport "$PORT" -j DROP
-	on a ./traffic.py send-flows 10.9.0.2 32 1
-	await is silent channel a b state
+	await eval 'on a ./traffic.py send-flows 10.9.0.2 32 1; is silent channel a b state'
 	flows a b
 	is silent channel a b state
 	on a iptables -F OUTPUT
