@@ -25,7 +25,24 @@ struct test_job {
 	struct completion *wait;
 };
 
+struct deferral {
+	struct list_head item;
+	atomic_t runs;
+	struct completion begun;
+	struct completion *wait;
+};
+
 static struct omerta_pool pool;
+
+static void run_deferral(struct list_head *item)
+{
+	struct deferral *d = container_of(item, struct deferral, item);
+
+	atomic_inc(&d->runs);
+	complete(&d->begun);
+	if (d->wait)
+		wait_for_completion(d->wait);
+}
 
 static int queue_init(struct kunit *test)
 {
@@ -33,7 +50,7 @@ static int queue_init(struct kunit *test)
 
 	if (err)
 		return err;
-	err = omerta_pool_init(&pool, NULL);
+	err = omerta_pool_init(&pool, run_deferral);
 	if (err)
 		omerta_workers_exit();
 	return err;
@@ -510,7 +527,46 @@ static void near_first(struct kunit *test)
 	migrate_enable();
 }
 
+/* An item is processed as often as it was newly deferred, unless it is taken back before. */
+static void deferrals(struct kunit *test)
+{
+	/* The worker may look at them after the last wait here, but not after queue_exit(). */
+	struct deferral *d = kunit_kzalloc(test, 2 * sizeof(*d), GFP_KERNEL);
+	struct completion *go = kunit_kzalloc(test, sizeof(*go), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_TRUE(test, d && go);
+	init_completion(go);
+	for (i = 0; i < 2; i++) {
+		INIT_LIST_HEAD(&d[i].item);
+		init_completion(&d[i].begun);
+	}
+	d[0].wait = go;
+	/* All go to the worker of this CPU. */
+	migrate_disable();
+	KUNIT_EXPECT_TRUE(test, omerta_pool_defer(&pool, &d[0].item));
+	wait_for_completion(&d[0].begun);
+	/* It is being processed, and can be deferred again, but not taken back. */
+	KUNIT_EXPECT_FALSE(test, omerta_pool_cancel(&pool, &d[0].item));
+	KUNIT_EXPECT_TRUE(test, omerta_pool_defer(&pool, &d[0].item));
+	KUNIT_EXPECT_FALSE(test, omerta_pool_defer(&pool, &d[0].item));
+	KUNIT_EXPECT_TRUE(test, omerta_pool_defer(&pool, &d[1].item));
+	KUNIT_EXPECT_TRUE(test, omerta_pool_cancel(&pool, &d[1].item));
+	KUNIT_EXPECT_FALSE(test, omerta_pool_cancel(&pool, &d[1].item));
+	KUNIT_EXPECT_EQ(test, atomic_read(&d[1].runs), 0);
+	KUNIT_EXPECT_TRUE(test, omerta_pool_defer(&pool, &d[1].item));
+	migrate_enable();
+	complete_all(go);
+	wait_for_completion(&d[0].begun);
+	wait_for_completion(&d[1].begun);
+	/* Nothing is left. */
+	omerta_pool_drain(&pool);
+	KUNIT_EXPECT_EQ(test, atomic_read(&d[0].runs), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&d[1].runs), 1);
+}
+
 static struct kunit_case queue_cases[] = {
+	KUNIT_CASE(deferrals),
 	KUNIT_CASE(lists),
 	KUNIT_CASE(every_item_once),
 	KUNIT_CASE(no_items),
