@@ -75,7 +75,7 @@ def make(protocol, kind, public, path, pcap=None):
     if kind == "junk":
         made = [head[:4]]
     elif kind == "replay":
-        # Of all modes: none is shorter than the classic one
+        # The classic mode has the shortest initiation of all modes.
         made = list(payloads(pcap, lambda p: p[:4] == head[:4] and len(p) >= length))
         assert made, "no initiations in the capture"
     else:
