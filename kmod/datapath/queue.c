@@ -31,17 +31,21 @@
 #define RING_SIZE	1024
 /* Interval at which the usable CPUs are counted */
 #define COUNT_INTERVAL	(HZ / 2)
-/* Shortest epoch, ns; epochs of a trial, and between two trials */
-#define EPOCH		(4 * NSEC_PER_MSEC)
+/* An epoch: at least 4 ms */
+#define EPOCH_TICKS	DIV_ROUND_UP(HZ, 250)
+/*
+ * Epochs of a trial, and from the beginning of one to that of the next one: powers of two, so
+ * that trials coincide
+ */
 #define TRIAL_EPOCHS	16U
 #define AHEAD_MIN	32U
 #define AHEAD_MAX	64U
 /* With a clear result: a trial then costs most. */
 #define AHEAD_CLEAR	1024U
-/* A pause, ns; epochs before a trial may follow it */
-#define PAUSE		(8 * EPOCH)
+/* A pause, and epochs before a trial may follow it */
+#define PAUSE_EPOCHS	8U
 #define START_EPOCHS	8U
-/* A trial ends as early as after so many epochs if the result is clear: see count_bytes(). */
+/* A trial ends as early as after so many epochs if the result is clear: see next_epoch(). */
 #define TRIAL_EPOCHS_MIN	4U
 #define CLEAR_PERCENT	160U
 /* Percent that other CPUs have to gain */
@@ -236,8 +240,14 @@ unsigned int omerta_pool_shares(struct omerta_pool *pool)
 	return min(count_cpus(pool), OMERTA_SHARES_MAX);
 }
 
+/* In which way a trial uses an epoch: in the order of the Thue-Morse sequence */
+static bool is_epoch_alone(unsigned long epoch)
+{
+	return !(hweight_long(epoch) & 1);
+}
+
 /*
- * Count bytes. At the end of an epoch note how many there were, and decide on the next one.
+ * At the end of an epoch, decide on the next one. @total is the payload of all time.
  *
  * It depends on the traffic, the engine and the machine whether a lone burst, or a quick
  * sender's packets, are processed sooner with the help of other CPUs: these have to be woken,
@@ -245,68 +255,84 @@ unsigned int omerta_pool_shares(struct omerta_pool *pool)
  * processes more bytes is kept for a while. Where that is not clear, other CPUs are left in
  * peace.
  *
- * A stream that grows must not favour the way that comes second, so turns have the order of
- * the Thue-Morse sequence. After a power of two of epochs both ways have had the same number
- * of early and late ones.
+ * A stream that grows must not favour the way that comes second: after a power of two of
+ * epochs of the Thue-Morse sequence both ways have had the same number of early and late ones.
+ *
+ * Devices of one machine share its CPUs, so each one's gain depends on what the others do. If
+ * their turns were independent, two devices that gain together, but neither alone, would
+ * never find out. So the clock alone says when a trial may begin, and whose turn it is.
  */
-static void count_bytes(struct omerta_pool *pool, u32 bytes)
+static void next_epoch(struct omerta_pool *pool, unsigned long epoch, u64 now,
+		       unsigned long total)
 {
 	struct omerta_trial *t = &pool->trial;
-	u64 now, ns, rate[2];
-	unsigned int done, most;
-	bool alone;
+	unsigned int done = epoch % TRIAL_EPOCHS, most = AHEAD_CLEAR;
+	bool alone = pool->alone, had_both;
+	u64 rate[2];
 	s64 gain;
 
-	atomic_add(bytes, &t->bytes);
-	/* Not time_after(): there may have been a pause of any length. */
-	if (likely(!(jiffies - READ_ONCE(t->tick))) || !spin_trylock(&t->lock))
-		return;
-	alone = pool->alone;
-	now = ktime_get_ns();
-	ns = now - t->since;
-	if (ns < EPOCH)
-		goto out;
-	bytes = atomic_xchg(&t->bytes, 0);
 	/* There was a pause. Other traffic may follow, and a stream grows fast at first. */
-	if (ns > PAUSE) {
+	if (epoch - t->epoch > PAUSE_EPOCHS) {
 		alone = t->was_alone;
-		t->left = t->trying ? START_EPOCHS : max(t->left, START_EPOCHS);
+		t->wait = START_EPOCHS;
 		t->trying = false;
 		goto next;
 	}
 	if (!t->trying) {
-		if (t->left && --t->left)
+		if (t->wait && --t->wait)
+			goto next;
+		/* There may have been no traffic in the first epoch. */
+		if (epoch % t->ahead > 1)
 			goto next;
 		memset(t->sum, 0, sizeof(t->sum));
 		memset(t->ns, 0, sizeof(t->ns));
-		t->left = TRIAL_EPOCHS;
 		t->trying = true;
+		alone = is_epoch_alone(epoch);
 		goto next;
 	}
-	t->sum[!alone] += bytes;
-	t->ns[!alone] += ns;
-	done = TRIAL_EPOCHS - --t->left;
-	alone = t->was_alone ^ (hweight8(done) & 1);
-	if (!is_power_of_2(done) || done < TRIAL_EPOCHS_MIN)
+	t->sum[!alone] += total - t->total;
+	t->ns[!alone] += now - t->since;
+	alone = is_epoch_alone(epoch);
+	if (epoch / TRIAL_EPOCHS != t->epoch / TRIAL_EPOCHS) {
+		done = TRIAL_EPOCHS;
+		most = AHEAD_MAX;
+	} else if (!is_power_of_2(done) || done < TRIAL_EPOCHS_MIN) {
 		goto next;
+	}
 	/* Bytes per ms, since there may be few */
 	rate[0] = div64_u64(t->sum[0] * NSEC_PER_MSEC, t->ns[0] + 1);
 	rate[1] = div64_u64(t->sum[1] * NSEC_PER_MSEC, t->ns[1] + 1);
 	gain = (s64)div64_u64(rate[1] * 100, rate[0] + 1) - (100 + LEAST_GAIN);
-	if (t->left && abs(gain) < CLEAR_PERCENT / done)
+	/* Little traffic may have missed all turns of a way. */
+	had_both = t->ns[0] && t->ns[1];
+	if (done < TRIAL_EPOCHS && (!had_both || abs(gain) < CLEAR_PERCENT / done))
 		goto next;
-	alone = gain < 0;
-	most = t->left ? AHEAD_CLEAR : AHEAD_MAX;
+	t->trying = false;
+	alone = had_both ? gain < 0 : t->was_alone;
 	t->ahead = alone == t->was_alone ? clamp(2 * t->ahead, AHEAD_MIN, most) : AHEAD_MIN;
 	t->was_alone = alone;
-	/* Two devices must not try in step. */
-	t->left = t->ahead + now % 8;
-	t->trying = false;
 next:
 	WRITE_ONCE(pool->alone, alone);
-	WRITE_ONCE(t->tick, jiffies);
+	WRITE_ONCE(t->epoch, epoch);
+	t->total = total;
 	t->since = now;
-out:
+}
+
+static void count_bytes(struct omerta_pool *pool, u32 bytes)
+{
+	struct omerta_trial *t = &pool->trial;
+	unsigned long epoch, total = 0;
+	int cpu;
+
+	this_cpu_add(pool->workers->bytes, bytes);
+	if (likely(jiffies / EPOCH_TICKS == READ_ONCE(t->epoch)) || !spin_trylock(&t->lock))
+		return;
+	epoch = jiffies / EPOCH_TICKS;
+	if (epoch != t->epoch) {
+		for_each_possible_cpu(cpu)
+			total += READ_ONCE(per_cpu_ptr(pool->workers, cpu)->bytes);
+		next_epoch(pool, epoch, ktime_get_ns(), total);
+	}
 	spin_unlock(&t->lock);
 }
 
@@ -592,6 +618,7 @@ int omerta_pool_init(struct omerta_pool *pool, void (*run_deferred)(struct list_
 	spin_lock_init(&pool->trial.lock);
 	pool->alone = true;
 	pool->trial.was_alone = true;
+	pool->trial.ahead = AHEAD_MIN;
 	pool->run_deferred = run_deferred;
 	INIT_LIST_HEAD(&pool->deferred);
 	spin_lock_init(&pool->deferred_lock);

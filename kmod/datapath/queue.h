@@ -76,34 +76,36 @@ struct omerta_pool;
  * @pool: the device's workers
  * @work: processes the jobs in @ring, and what is deferred
  * @queued: @work will look at @ring after this was set
+ * @bytes: payload submitted on this CPU under OMERTA_POLICY_AUTO, of all time; read by any CPU
  * @ring: jobs offered by other CPUs
  */
 struct omerta_worker {
 	struct omerta_pool *pool;
 	struct kthread_work work;
 	atomic_t queued;
+	unsigned long bytes;
 	struct ptr_ring ring;
 };
 
 /**
  * struct omerta_trial - measurement of whether several CPUs process more than one
- * @bytes: payload of the current epoch
  * @lock: held for the following
- * @tick: jiffies when the epoch began, also read without the lock
- * @since: time when it began, ns
- * @left: epochs until the next decision
- * @ahead: epochs that the latest decision was for
+ * @epoch: the current epoch, of a clock that all devices share; also read without the lock
+ * @since: time when its traffic began, ns
+ * @total: payload until then
+ * @wait: epochs that have to pass before a trial
+ * @ahead: a trial begins at multiples of this many epochs
  * @trying: both ways take turns
  * @was_alone: the latest decision
  * @sum: bytes of all epochs of a trial, alone and with others
  * @ns: their time
  */
 struct omerta_trial {
-	atomic_t bytes;
 	spinlock_t lock; /* for the members below */
-	unsigned long tick;
+	unsigned long epoch;
 	u64 since;
-	unsigned int left;
+	unsigned long total;
+	unsigned int wait;
 	unsigned int ahead;
 	bool trying;
 	bool was_alone;

@@ -326,14 +326,14 @@ static void by_policy(struct kunit *test)
 	}
 }
 
-/* Let an epoch pass with @jobs. */
-static void pass_epoch(struct omerta_pool *p, const struct omerta_jobs *jobs, u64 ns)
+/* Let @n epochs pass, with @bytes in each. */
+static void pass_epochs(struct omerta_pool *p, unsigned int n, u32 bytes)
 {
-	local_bh_disable();
-	p->trial.tick = jiffies - 1;
-	p->trial.since = ktime_get_ns() - ns;
-	omerta_pool_split(p, jobs);
-	local_bh_enable();
+	struct omerta_trial *t = &p->trial;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		next_epoch(p, t->epoch + 1, t->since + NSEC_PER_MSEC, t->total + bytes);
 }
 
 /*
@@ -342,17 +342,12 @@ static void pass_epoch(struct omerta_pool *p, const struct omerta_jobs *jobs, u6
  */
 static bool decide(struct omerta_pool *p, u32 bytes_alone, u32 bytes_shared, u32 growth)
 {
-	struct omerta_trial *trial = &p->trial;
-	struct omerta_job job = { .n_items = 2 };
-	struct omerta_jobs jobs = { .first = &job, .last = &job, .n = 1 };
 	bool tried = false;
 	unsigned int i;
 
-	for (i = 0; i < 10000 && (!tried || trial->trying); i++) {
-		jobs.payload = (p->alone ? bytes_alone : bytes_shared) + i * growth;
-		/* So long that an interrupt makes no difference; one more would be a pause. */
-		pass_epoch(p, &jobs, PAUSE - EPOCH);
-		tried |= trial->trying;
+	for (i = 0; i < 10000 && (!tried || p->trial.trying); i++) {
+		pass_epochs(p, 1, (p->alone ? bytes_alone : bytes_shared) + i * growth);
+		tried |= p->trial.trying;
 	}
 	return p->alone;
 }
@@ -363,8 +358,11 @@ static void kept_if_better(struct kunit *test)
 	static struct omerta_pool measured;
 	struct omerta_job job = { .n_items = 2 };
 	struct omerta_jobs jobs = { .first = &job, .last = &job, .n = 1, .bytes = 2 };
+	struct omerta_trial *trial = &measured.trial;
 	unsigned int i;
+	bool was_alone;
 
+	memset(&measured, 0, sizeof(measured));
 	KUNIT_ASSERT_EQ(test, omerta_pool_init(&measured, NULL), 0);
 	measured.policy = OMERTA_POLICY_AUTO;
 	measured.threshold = 1;
@@ -372,16 +370,15 @@ static void kept_if_better(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, omerta_pool_split(&measured, &jobs), 1);
 	/* A decision holds for a while. */
 	KUNIT_EXPECT_TRUE(test, decide(&measured, 1000000, 1000000, 0));
-	KUNIT_EXPECT_LE(test, measured.trial.left, 2 * TRIAL_EPOCHS + 8);
-	KUNIT_EXPECT_LE(test, 2 * TRIAL_EPOCHS, measured.trial.left);
+	KUNIT_EXPECT_EQ(test, trial->ahead, 2 * AHEAD_MIN);
 	/* A stream that begins gains nothing from others. */
-	measured.trial.left = 0;
 	KUNIT_EXPECT_TRUE(test, decide(&measured, 1000000, 1000000, 1000000));
-	KUNIT_EXPECT_LE(test, 4 * TRIAL_EPOCHS, measured.trial.left);
+	KUNIT_EXPECT_EQ(test, trial->ahead, AHEAD_MAX);
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_FALSE(test, decide(&measured, 1000000, 1500000, 0));
 	/* A clear one holds longer. */
-	KUNIT_EXPECT_LE(test, 2 * AHEAD_MAX, measured.trial.left);
+	KUNIT_EXPECT_EQ(test, trial->ahead, 4 * AHEAD_MIN);
+	KUNIT_EXPECT_LE(test, trial->epoch % TRIAL_EPOCHS, TRIAL_EPOCHS / 2);
 	if (num_online_cpus() > 1)
 		KUNIT_EXPECT_EQ(test, omerta_pool_split(&measured, &jobs), 2);
 	/* Little traffic, too, tells which is better. */
@@ -389,17 +386,62 @@ static void kept_if_better(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, omerta_pool_split(&measured, &jobs), 1);
 	KUNIT_EXPECT_FALSE(test, decide(&measured, 1000, 1500, 0));
 	/* A trial ends with the traffic, by the decision that was there. */
-	measured.trial.left = 0;
-	jobs.payload = 1000;
-	for (i = 0; i < 10 && !measured.alone; i++)
-		pass_epoch(&measured, &jobs, PAUSE - EPOCH);
-	KUNIT_EXPECT_TRUE(test, measured.trial.trying);
-	KUNIT_EXPECT_TRUE(test, measured.alone);
-	pass_epoch(&measured, &jobs, PAUSE + EPOCH);
-	KUNIT_EXPECT_FALSE(test, measured.trial.trying);
+	for (i = 0; i < 1000 && !(trial->trying && measured.alone); i++)
+		pass_epochs(&measured, 1, 1000);
+	KUNIT_EXPECT_TRUE(test, trial->trying);
+	next_epoch(&measured, trial->epoch + PAUSE_EPOCHS + 1, trial->since + NSEC_PER_SEC,
+		   trial->total + 1000);
+	KUNIT_EXPECT_FALSE(test, trial->trying);
 	KUNIT_EXPECT_FALSE(test, measured.alone);
-	KUNIT_EXPECT_EQ(test, measured.trial.left, START_EPOCHS);
+	/* The next one is not sooner than after some epochs. */
+	pass_epochs(&measured, START_EPOCHS - 1, 1000);
+	KUNIT_EXPECT_FALSE(test, trial->trying);
+	/* Without an epoch of each way there is no result. */
+	while ((trial->epoch + 1) % trial->ahead)
+		pass_epochs(&measured, 1, 1000);
+	KUNIT_EXPECT_FALSE(test, trial->trying);
+	next_epoch(&measured, trial->epoch + 2, trial->since + NSEC_PER_MSEC, trial->total);
+	KUNIT_EXPECT_TRUE(test, trial->trying);
+	was_alone = !measured.alone;
+	trial->was_alone = was_alone;
+	next_epoch(&measured, trial->epoch + 7, trial->since + NSEC_PER_MSEC,
+		   trial->total + 1000);
+	KUNIT_EXPECT_NE(test, measured.alone, was_alone);
+	next_epoch(&measured, trial->epoch + 8, trial->since + NSEC_PER_MSEC,
+		   trial->total + 1000);
+	KUNIT_EXPECT_FALSE(test, trial->trying);
+	KUNIT_EXPECT_EQ(test, measured.alone, was_alone);
 	omerta_pool_destroy(&measured);
+}
+
+/* Catches: devices whose turns are independent, so that neither finds what both gain. */
+static void found_together(struct kunit *test)
+{
+	static struct omerta_pool measured[2];
+	unsigned int i, k;
+	u32 bytes;
+
+	memset(measured, 0, sizeof(measured));
+	for (k = 0; k < 2; k++) {
+		KUNIT_ASSERT_EQ(test, omerta_pool_init(&measured[k], NULL), 0);
+		/* Their traffic begins at different times, and so do their decisions. */
+		measured[k].trial.ahead = k ? AHEAD_MAX : AHEAD_MIN;
+	}
+	pass_epochs(&measured[1], 3, 1000);
+	measured[0].trial.epoch = measured[1].trial.epoch;
+	for (i = 0; i < 3 * AHEAD_MAX; i++) {
+		/* One that shares alone loses. */
+		for (k = 0, bytes = 1000; k < 2; k++)
+			bytes += measured[k].alone ? 0 : 200;
+		if (measured[0].alone != measured[1].alone)
+			bytes = 900;
+		for (k = 0; k < 2; k++)
+			pass_epochs(&measured[k], 1, bytes);
+	}
+	for (k = 0; k < 2; k++) {
+		KUNIT_EXPECT_FALSE(test, measured[k].trial.was_alone);
+		omerta_pool_destroy(&measured[k]);
+	}
 }
 
 static bool eventually_done(struct test_job *t)
@@ -575,6 +617,7 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(whole_jobs),
 	KUNIT_CASE(by_policy),
 	KUNIT_CASE(kept_if_better),
+	KUNIT_CASE(found_together),
 	KUNIT_CASE(others_work),
 	KUNIT_CASE(all_work),
 	KUNIT_CASE(full_rings),
