@@ -368,6 +368,14 @@ static void kept_if_better(struct kunit *test)
 	measured.threshold = 1;
 	KUNIT_EXPECT_TRUE(test, measured.alone);
 	KUNIT_EXPECT_EQ(test, omerta_pool_split(&measured, &jobs), 1);
+	/* What all CPUs submit is counted. */
+	jobs.payload = 1000;
+	per_cpu_ptr(measured.workers, cpumask_last(cpu_possible_mask))->bytes += 500;
+	trial->epoch--;
+	local_bh_disable();
+	omerta_pool_split(&measured, &jobs);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, trial->total, 1500UL);
 	/* A decision holds for a while. */
 	KUNIT_EXPECT_TRUE(test, decide(&measured, 1000000, 1000000, 0));
 	KUNIT_EXPECT_EQ(test, trial->ahead, 2 * AHEAD_MIN);
