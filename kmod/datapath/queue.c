@@ -240,14 +240,8 @@ unsigned int omerta_pool_shares(struct omerta_pool *pool)
 	return min(count_cpus(pool), OMERTA_SHARES_MAX);
 }
 
-/* In which way a trial uses an epoch: in the order of the Thue-Morse sequence */
-static bool is_epoch_alone(unsigned long epoch)
-{
-	return !(hweight_long(epoch) & 1);
-}
-
 /*
- * At the end of an epoch, decide on the next one. @total is the payload of all time.
+ * At the end of an epoch, decide on the next one, which began at @now.
  *
  * It depends on the traffic, the engine and the machine whether a lone burst, or a quick
  * sender's packets, are processed sooner with the help of other CPUs: these have to be woken,
@@ -262,19 +256,29 @@ static bool is_epoch_alone(unsigned long epoch)
  * their turns were independent, two devices that gain together, but neither alone, would
  * never find out. So the clock alone says when a trial may begin, and whose turn it is.
  */
-static void next_epoch(struct omerta_pool *pool, unsigned long epoch, u64 now,
-		       unsigned long total)
+static void next_epoch(struct omerta_pool *pool, unsigned long epoch, u64 now)
 {
+	unsigned int done = epoch % TRIAL_EPOCHS, most = AHEAD_CLEAR, cpu;
+	bool alone, had_both, turn_alone = !(hweight_long(epoch) & 1);
 	struct omerta_trial *t = &pool->trial;
-	unsigned int done = epoch % TRIAL_EPOCHS, most = AHEAD_CLEAR;
-	bool alone = pool->alone, had_both;
+	unsigned long total = 0;
 	u64 rate[2];
 	s64 gain;
 
+	if (!spin_trylock(&t->lock))
+		return;
+	/* Another CPU was here since @epoch was read. */
+	if (t->epoch - epoch < PAUSE_EPOCHS)
+		goto out;
+	for_each_possible_cpu(cpu)
+		total += READ_ONCE(per_cpu_ptr(pool->workers, cpu)->bytes);
+	alone = pool->alone;
 	/* There was a pause. Other traffic may follow, and a stream grows fast at first. */
 	if (epoch - t->epoch > PAUSE_EPOCHS) {
 		alone = t->was_alone;
 		t->wait = START_EPOCHS;
+		if (t->ahead <= AHEAD_MAX)
+			t->ahead = TRIAL_EPOCHS;
 		t->trying = false;
 		goto next;
 	}
@@ -287,12 +291,12 @@ static void next_epoch(struct omerta_pool *pool, unsigned long epoch, u64 now,
 		memset(t->sum, 0, sizeof(t->sum));
 		memset(t->ns, 0, sizeof(t->ns));
 		t->trying = true;
-		alone = is_epoch_alone(epoch);
+		alone = turn_alone;
 		goto next;
 	}
 	t->sum[!alone] += total - t->total;
 	t->ns[!alone] += now - t->since;
-	alone = is_epoch_alone(epoch);
+	alone = turn_alone;
 	if (epoch / TRIAL_EPOCHS != t->epoch / TRIAL_EPOCHS) {
 		done = TRIAL_EPOCHS;
 		most = AHEAD_MAX;
@@ -316,23 +320,7 @@ next:
 	WRITE_ONCE(t->epoch, epoch);
 	t->total = total;
 	t->since = now;
-}
-
-static void count_bytes(struct omerta_pool *pool, u32 bytes)
-{
-	struct omerta_trial *t = &pool->trial;
-	unsigned long epoch, total = 0;
-	int cpu;
-
-	this_cpu_add(pool->workers->bytes, bytes);
-	if (likely(jiffies / EPOCH_TICKS == READ_ONCE(t->epoch)) || !spin_trylock(&t->lock))
-		return;
-	epoch = jiffies / EPOCH_TICKS;
-	if (epoch != t->epoch) {
-		for_each_possible_cpu(cpu)
-			total += READ_ONCE(per_cpu_ptr(pool->workers, cpu)->bytes);
-		next_epoch(pool, epoch, ktime_get_ns(), total);
-	}
+out:
 	spin_unlock(&t->lock);
 }
 
@@ -348,12 +336,16 @@ unsigned int omerta_pool_split(struct omerta_pool *pool, const struct omerta_job
 {
 	unsigned int n_parts = jobs->n > 1 ? jobs->n : jobs->first->n_items;
 	unsigned int most = min(n_parts, count_cpus(pool));
+	unsigned long epoch;
 
 	switch (READ_ONCE(pool->policy)) {
 	case OMERTA_POLICY_INLINE:
 		return 1;
 	case OMERTA_POLICY_AUTO:
-		count_bytes(pool, jobs->payload);
+		this_cpu_add(pool->workers->bytes, jobs->payload);
+		epoch = jiffies / EPOCH_TICKS;
+		if (unlikely(epoch != READ_ONCE(pool->trial.epoch)))
+			next_epoch(pool, epoch, ktime_get_ns());
 		if (jobs->n == 1 && READ_ONCE(pool->alone))
 			return 1;
 		/* No share is smaller than half of the threshold. */
@@ -618,7 +610,7 @@ int omerta_pool_init(struct omerta_pool *pool, void (*run_deferred)(struct list_
 	spin_lock_init(&pool->trial.lock);
 	pool->alone = true;
 	pool->trial.was_alone = true;
-	pool->trial.ahead = AHEAD_MIN;
+	pool->trial.ahead = TRIAL_EPOCHS;
 	pool->run_deferred = run_deferred;
 	INIT_LIST_HEAD(&pool->deferred);
 	spin_lock_init(&pool->deferred_lock);

@@ -326,14 +326,19 @@ static void by_policy(struct kunit *test)
 	}
 }
 
+/* Let @n epochs pass, with @bytes in all. */
+static void pass(struct omerta_pool *p, unsigned int n, u32 bytes)
+{
+	per_cpu_ptr(p->workers, p->trial.epoch % 2 ? cpumask_last(cpu_possible_mask) :
+		    cpumask_first(cpu_possible_mask))->bytes += bytes;
+	next_epoch(p, p->trial.epoch + n, p->trial.since + NSEC_PER_MSEC);
+}
+
 /* Let @n epochs pass, with @bytes in each. */
 static void pass_epochs(struct omerta_pool *p, unsigned int n, u32 bytes)
 {
-	struct omerta_trial *t = &p->trial;
-	unsigned int i;
-
-	for (i = 0; i < n; i++)
-		next_epoch(p, t->epoch + 1, t->since + NSEC_PER_MSEC, t->total + bytes);
+	while (n--)
+		pass(p, 1, bytes);
 }
 
 /*
@@ -359,6 +364,7 @@ static void kept_if_better(struct kunit *test)
 	struct omerta_job job = { .n_items = 2 };
 	struct omerta_jobs jobs = { .first = &job, .last = &job, .n = 1, .bytes = 2 };
 	struct omerta_trial *trial = &measured.trial;
+	unsigned long epoch;
 	unsigned int i;
 	bool was_alone;
 
@@ -371,14 +377,18 @@ static void kept_if_better(struct kunit *test)
 	/* What all CPUs submit is counted. */
 	jobs.payload = 1000;
 	per_cpu_ptr(measured.workers, cpumask_last(cpu_possible_mask))->bytes += 500;
-	trial->epoch--;
+	trial->epoch -= PAUSE_EPOCHS;
 	local_bh_disable();
 	omerta_pool_split(&measured, &jobs);
 	local_bh_enable();
 	KUNIT_EXPECT_EQ(test, trial->total, 1500UL);
+	/* A CPU that comes late changes nothing. */
+	epoch = trial->epoch;
+	next_epoch(&measured, trial->epoch - 1, trial->since);
+	KUNIT_EXPECT_EQ(test, trial->epoch, epoch);
 	/* A decision holds for a while. */
 	KUNIT_EXPECT_TRUE(test, decide(&measured, 1000000, 1000000, 0));
-	KUNIT_EXPECT_EQ(test, trial->ahead, 2 * AHEAD_MIN);
+	KUNIT_EXPECT_EQ(test, trial->ahead, AHEAD_MIN);
 	/* A stream that begins gains nothing from others. */
 	KUNIT_EXPECT_TRUE(test, decide(&measured, 1000000, 1000000, 1000000));
 	KUNIT_EXPECT_EQ(test, trial->ahead, AHEAD_MAX);
@@ -397,26 +407,27 @@ static void kept_if_better(struct kunit *test)
 	for (i = 0; i < 1000 && !(trial->trying && measured.alone); i++)
 		pass_epochs(&measured, 1, 1000);
 	KUNIT_EXPECT_TRUE(test, trial->trying);
-	next_epoch(&measured, trial->epoch + PAUSE_EPOCHS + 1, trial->since + NSEC_PER_SEC,
-		   trial->total + 1000);
+	pass(&measured, PAUSE_EPOCHS + 1, 1000);
 	KUNIT_EXPECT_FALSE(test, trial->trying);
 	KUNIT_EXPECT_FALSE(test, measured.alone);
-	/* The next one is not sooner than after some epochs. */
+	/* The next one is soon, but not sooner than after some epochs. */
 	pass_epochs(&measured, START_EPOCHS - 1, 1000);
 	KUNIT_EXPECT_FALSE(test, trial->trying);
+	pass_epochs(&measured, TRIAL_EPOCHS + 1, 1000);
+	KUNIT_EXPECT_TRUE(test, trial->trying);
+	while (trial->trying)
+		pass_epochs(&measured, 1, 1000);
 	/* Without an epoch of each way there is no result. */
 	while ((trial->epoch + 1) % trial->ahead)
 		pass_epochs(&measured, 1, 1000);
 	KUNIT_EXPECT_FALSE(test, trial->trying);
-	next_epoch(&measured, trial->epoch + 2, trial->since + NSEC_PER_MSEC, trial->total);
+	pass(&measured, 2, 1000);
 	KUNIT_EXPECT_TRUE(test, trial->trying);
 	was_alone = !measured.alone;
 	trial->was_alone = was_alone;
-	next_epoch(&measured, trial->epoch + 7, trial->since + NSEC_PER_MSEC,
-		   trial->total + 1000);
+	pass(&measured, 7, 1000);
 	KUNIT_EXPECT_NE(test, measured.alone, was_alone);
-	next_epoch(&measured, trial->epoch + 8, trial->since + NSEC_PER_MSEC,
-		   trial->total + 1000);
+	pass(&measured, 8, 1000);
 	KUNIT_EXPECT_FALSE(test, trial->trying);
 	KUNIT_EXPECT_EQ(test, measured.alone, was_alone);
 	omerta_pool_destroy(&measured);
