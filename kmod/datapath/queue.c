@@ -38,6 +38,7 @@
  * that trials coincide
  */
 #define TRIAL_EPOCHS	16U
+#define AHEAD_NOW	1U
 #define AHEAD_MIN	32U
 #define AHEAD_MAX	64U
 /* With a clear result: a trial then costs most. */
@@ -254,11 +255,12 @@ unsigned int omerta_pool_shares(struct omerta_pool *pool)
  *
  * Devices of one machine share its CPUs, so each one's gain depends on what the others do. If
  * their turns were independent, two devices that gain together, but neither alone, would
- * never find out. So the clock alone says when a trial may begin, and whose turn it is.
+ * never find out. So the clock says whose turn it is, and when a trial begins; soon after a
+ * pause, though.
  */
 static void next_epoch(struct omerta_pool *pool, unsigned long epoch, u64 now)
 {
-	unsigned int done = epoch % TRIAL_EPOCHS, most = AHEAD_CLEAR, cpu;
+	unsigned int done, most, cpu;
 	bool alone, had_both, turn_alone = !(hweight_long(epoch) & 1);
 	struct omerta_trial *t = &pool->trial;
 	unsigned long total = 0;
@@ -278,7 +280,7 @@ static void next_epoch(struct omerta_pool *pool, unsigned long epoch, u64 now)
 		alone = t->was_alone;
 		t->wait = START_EPOCHS;
 		if (t->ahead <= AHEAD_MAX)
-			t->ahead = TRIAL_EPOCHS;
+			t->ahead = AHEAD_NOW;
 		t->trying = false;
 		goto next;
 	}
@@ -290,6 +292,7 @@ static void next_epoch(struct omerta_pool *pool, unsigned long epoch, u64 now)
 			goto next;
 		memset(t->sum, 0, sizeof(t->sum));
 		memset(t->ns, 0, sizeof(t->ns));
+		t->begun = epoch;
 		t->trying = true;
 		alone = turn_alone;
 		goto next;
@@ -297,12 +300,9 @@ static void next_epoch(struct omerta_pool *pool, unsigned long epoch, u64 now)
 	t->sum[!alone] += total - t->total;
 	t->ns[!alone] += now - t->since;
 	alone = turn_alone;
-	if (epoch / TRIAL_EPOCHS != t->epoch / TRIAL_EPOCHS) {
-		done = TRIAL_EPOCHS;
-		most = AHEAD_MAX;
-	} else if (!is_power_of_2(done) || done < TRIAL_EPOCHS_MIN) {
+	done = epoch - t->begun;
+	if (done < TRIAL_EPOCHS && (!is_power_of_2(done) || done < TRIAL_EPOCHS_MIN))
 		goto next;
-	}
 	/* Bytes per ms, since there may be few */
 	rate[0] = div64_u64(t->sum[0] * NSEC_PER_MSEC, t->ns[0] + 1);
 	rate[1] = div64_u64(t->sum[1] * NSEC_PER_MSEC, t->ns[1] + 1);
@@ -313,6 +313,7 @@ static void next_epoch(struct omerta_pool *pool, unsigned long epoch, u64 now)
 		goto next;
 	t->trying = false;
 	alone = had_both ? gain < 0 : t->was_alone;
+	most = done < TRIAL_EPOCHS ? AHEAD_CLEAR : AHEAD_MAX;
 	t->ahead = alone == t->was_alone ? clamp(2 * t->ahead, AHEAD_MIN, most) : AHEAD_MIN;
 	t->was_alone = alone;
 next:
@@ -610,7 +611,7 @@ int omerta_pool_init(struct omerta_pool *pool, void (*run_deferred)(struct list_
 	spin_lock_init(&pool->trial.lock);
 	pool->alone = true;
 	pool->trial.was_alone = true;
-	pool->trial.ahead = TRIAL_EPOCHS;
+	pool->trial.ahead = AHEAD_NOW;
 	pool->run_deferred = run_deferred;
 	INIT_LIST_HEAD(&pool->deferred);
 	spin_lock_init(&pool->deferred_lock);

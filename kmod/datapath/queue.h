@@ -95,6 +95,7 @@ struct omerta_worker {
  * @total: payload until then
  * @wait: epochs that have to pass before a trial
  * @ahead: a trial begins at multiples of this many epochs
+ * @begun: first epoch of the trial
  * @trying: both ways take turns
  * @was_alone: the latest decision
  * @sum: bytes of all epochs of a trial, alone and with others
@@ -107,6 +108,7 @@ struct omerta_trial {
 	unsigned long total;
 	unsigned int wait;
 	unsigned int ahead;
+	unsigned long begun;
 	bool trying;
 	bool was_alone;
 	u64 sum[2];

@@ -396,7 +396,7 @@ static void kept_if_better(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, decide(&measured, 1000000, 1500000, 0));
 	/* A clear one holds longer. */
 	KUNIT_EXPECT_EQ(test, trial->ahead, 4 * AHEAD_MIN);
-	KUNIT_EXPECT_LE(test, trial->epoch % TRIAL_EPOCHS, TRIAL_EPOCHS / 2);
+	KUNIT_EXPECT_LE(test, trial->epoch - trial->begun, TRIAL_EPOCHS / 2);
 	if (num_online_cpus() > 1)
 		KUNIT_EXPECT_EQ(test, omerta_pool_split(&measured, &jobs), 2);
 	/* Little traffic, too, tells which is better. */
@@ -413,7 +413,7 @@ static void kept_if_better(struct kunit *test)
 	/* The next one is soon, but not sooner than after some epochs. */
 	pass_epochs(&measured, START_EPOCHS - 1, 1000);
 	KUNIT_EXPECT_FALSE(test, trial->trying);
-	pass_epochs(&measured, TRIAL_EPOCHS + 1, 1000);
+	pass_epochs(&measured, 1, 1000);
 	KUNIT_EXPECT_TRUE(test, trial->trying);
 	while (trial->trying)
 		pass_epochs(&measured, 1, 1000);
@@ -428,6 +428,7 @@ static void kept_if_better(struct kunit *test)
 	pass(&measured, 7, 1000);
 	KUNIT_EXPECT_NE(test, measured.alone, was_alone);
 	pass(&measured, 8, 1000);
+	pass(&measured, 1, 1000);
 	KUNIT_EXPECT_FALSE(test, trial->trying);
 	KUNIT_EXPECT_EQ(test, measured.alone, was_alone);
 	omerta_pool_destroy(&measured);
