@@ -400,7 +400,8 @@ test_lost_tries() {
 	agent a
 	agent b
 	on a ping -c 1 -W "$WAIT" 10.9.0.2
-	more_than 4999 cat "$DIR/apart"
+	# 5 s, but the relay may have been late for the first one.
+	more_than 4900 cat "$DIR/apart"
 	no_drops a
 	no_drops b
 }
