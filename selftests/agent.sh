@@ -400,7 +400,7 @@ test_lost_tries() {
 	agent a
 	agent b
 	on a ping -c 1 -W "$WAIT" 10.9.0.2
-	# 5 s, but the relay may have been late for the first one.
+	# Tries begin 5 s apart; the first one may take longer to arrive.
 	more_than 4900 cat "$DIR/apart"
 	no_drops a
 	no_drops b

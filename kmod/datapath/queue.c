@@ -250,8 +250,9 @@ unsigned int omerta_pool_shares(struct omerta_pool *pool)
  * processes more bytes is kept for a while. Where that is not clear, other CPUs are left in
  * peace.
  *
- * A stream that grows must not favour the way that comes second: after a power of two of
- * epochs of the Thue-Morse sequence both ways have had the same number of early and late ones.
+ * A stream that grows must not favour the way that comes second. The Thue-Morse sequence gives
+ * both ways the same number of early and late epochs, in a trial that begins at a multiple of
+ * its length.
  *
  * Devices of one machine share its CPUs, so each one's gain depends on what the others do. If
  * their turns were independent, two devices that gain together, but neither alone, would

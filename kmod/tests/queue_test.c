@@ -351,7 +351,7 @@ static bool decide(struct omerta_pool *p, u32 bytes_alone, u32 bytes_shared, u32
 	unsigned int i;
 
 	for (i = 0; i < 10000 && (!tried || p->trial.trying); i++) {
-		pass_epochs(p, 1, (p->alone ? bytes_alone : bytes_shared) + i * growth);
+		pass(p, 1, (p->alone ? bytes_alone : bytes_shared) + i * growth);
 		tried |= p->trial.trying;
 	}
 	return p->alone;
@@ -374,7 +374,7 @@ static void kept_if_better(struct kunit *test)
 	measured.threshold = 1;
 	KUNIT_EXPECT_TRUE(test, measured.alone);
 	KUNIT_EXPECT_EQ(test, omerta_pool_split(&measured, &jobs), 1);
-	/* What all CPUs submit is counted. */
+	/* The payload of all CPUs counts. */
 	jobs.payload = 1000;
 	per_cpu_ptr(measured.workers, cpumask_last(cpu_possible_mask))->bytes += 500;
 	trial->epoch -= PAUSE_EPOCHS;
@@ -405,7 +405,7 @@ static void kept_if_better(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, decide(&measured, 1000, 1500, 0));
 	/* A trial ends with the traffic, by the decision that was there. */
 	for (i = 0; i < 1000 && !(trial->trying && measured.alone); i++)
-		pass_epochs(&measured, 1, 1000);
+		pass(&measured, 1, 1000);
 	KUNIT_EXPECT_TRUE(test, trial->trying);
 	pass(&measured, PAUSE_EPOCHS + 1, 1000);
 	KUNIT_EXPECT_FALSE(test, trial->trying);
@@ -413,13 +413,13 @@ static void kept_if_better(struct kunit *test)
 	/* The next one is soon, but not sooner than after some epochs. */
 	pass_epochs(&measured, START_EPOCHS - 1, 1000);
 	KUNIT_EXPECT_FALSE(test, trial->trying);
-	pass_epochs(&measured, 1, 1000);
+	pass(&measured, 1, 1000);
 	KUNIT_EXPECT_TRUE(test, trial->trying);
 	while (trial->trying)
-		pass_epochs(&measured, 1, 1000);
+		pass(&measured, 1, 1000);
 	/* Without an epoch of each way there is no result. */
 	while ((trial->epoch + 1) % trial->ahead)
-		pass_epochs(&measured, 1, 1000);
+		pass(&measured, 1, 1000);
 	KUNIT_EXPECT_FALSE(test, trial->trying);
 	pass(&measured, 2, 1000);
 	KUNIT_EXPECT_TRUE(test, trial->trying);
@@ -450,13 +450,13 @@ static void found_together(struct kunit *test)
 	pass_epochs(&measured[1], 3, 1000);
 	measured[0].trial.epoch = measured[1].trial.epoch;
 	for (i = 0; i < 3 * AHEAD_MAX; i++) {
-		/* One that shares alone loses. */
+		/* A device that shares loses unless the other one shares, too. */
 		for (k = 0, bytes = 1000; k < 2; k++)
 			bytes += measured[k].alone ? 0 : 200;
 		if (measured[0].alone != measured[1].alone)
 			bytes = 900;
 		for (k = 0; k < 2; k++)
-			pass_epochs(&measured[k], 1, bytes);
+			pass(&measured[k], 1, bytes);
 	}
 	for (k = 0; k < 2; k++) {
 		KUNIT_EXPECT_FALSE(test, measured[k].trial.was_alone);
