@@ -28,7 +28,7 @@
 #ifdef MB_X86
 static bool has_avx512vl(void)
 {
-	return boot_cpu_has(X86_FEATURE_AVX512VL) &&
+	return boot_cpu_has(X86_FEATURE_AVX512VL) && boot_cpu_has(X86_FEATURE_BMI2) &&
 	       cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM |
 				 XFEATURE_MASK_AVX512, NULL);
 }
@@ -45,7 +45,7 @@ static bool has_avx512ifma(void)
 
 static bool has_avx2(void)
 {
-	return boot_cpu_has(X86_FEATURE_AVX2) &&
+	return boot_cpu_has(X86_FEATURE_AVX2) && boot_cpu_has(X86_FEATURE_BMI2) &&
 	       cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL);
 }
 

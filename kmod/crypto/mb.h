@@ -57,13 +57,13 @@ struct omerta_mb_cursor {
  * @lanes: the current blocks and the next ones
  * @cursor: position after the blocks that were made together with the one-time keys
  * @sorted: the list, if its lengths differ
- * @words: ciphertext words, for steps in which some lanes have fewer bytes than others
+ * @words: ciphertext, for steps in which some lanes have fewer bytes than others
  * @stash: the first of the key stream blocks that were left over from making the one-time
  *	keys
  * @stashed: number of those blocks
  * @made: number of @blocks that were written
  * @narrow: see struct omerta_engine_limits
- * @has_group: @group was written; everything after this member is secret
+ * @group_len: bytes of @group that were written; everything after this member is secret
  * @secret: the ChaCha20 key, as words in the CPU's byte order
  * @key: one-time Poly1305 keys in the CPU's byte order, word w of chunk i at [w][i]
  * @tag: tags, words of chunk i at [0][i] and [1][i]
@@ -74,12 +74,12 @@ struct omerta_mb {
 	struct omerta_mb_lanes lanes[2];
 	struct omerta_mb_cursor cursor;
 	struct omerta_chunk sorted[OMERTA_CHUNK_LIST];
-	u8 words[256] __aligned(64);
+	u8 words[512] __aligned(64);
 	unsigned int stash;
 	unsigned int stashed;
 	unsigned int made;
 	unsigned int narrow;
-	bool has_group;
+	u32 group_len;
 	u32 secret[8] __aligned(64);
 	u32 key[8][2 * OMERTA_MB_WAYS] __aligned(64);
 	u64 tag[2][2 * OMERTA_MB_WAYS] __aligned(64);

@@ -6,7 +6,7 @@
 #define BYTE_SHUFFLES
 #define FIXED_STEPS	6
 #define LEVEL_STEPS	1
-#define ONE_MOST	20
-#define ONE_FIXED	2
+#define LONE_MOST	23
+#define LITTLE_MOST	34
 #define LIMBS	"mb_limbs26.h"
 #include "crypto/mb_simd.h"

@@ -6,8 +6,8 @@
 #define WAYS	8
 #define FIXED_STEPS	7
 #define LEVEL_STEPS	1
-#define ONE_MOST	22
-#define ONE_FIXED	2
+#define LONE_MOST	24
+#define LITTLE_MOST	35
 #define LIMBS	"mb_limbs44.h"
 #define NARROW(what)	omerta_mb_##what##_avx512vl
 #include "crypto/mb_simd.h"

@@ -6,8 +6,8 @@
 #define WAYS	4
 #define FIXED_STEPS	6
 #define LEVEL_STEPS	1
-#define ONE_MOST	20
-#define ONE_FIXED	2
+#define LONE_MOST	21
+#define LITTLE_MOST	32
 #define LIMBS	"mb_limbs26.h"
 #define IS_NARROW
 #include "crypto/mb_simd.h"

@@ -82,10 +82,12 @@ static __always_inline lanes_t rotate8(lanes_t v)
 
 /*
  * MORE		most lanes whose blocks are generated together with a batch
- * FEW		most blocks that vectors of the state's rows generate faster than a batch
+ * FEW		most blocks that vectors of the state's rows generate faster than a batch, or, if
+ *		there are narrower vectors, together with one faster than these
  */
 #ifdef NARROW
 #define MORE		(LANES / 2)
+#define FEW		(LANES / 4)
 #else
 #define FEW		(LANES / 2)
 #ifdef IS_NARROW
@@ -291,53 +293,50 @@ static __always_inline void begin_half(half_t *y, const u32 *k,
 	__builtin_memcpy(&y[14], &l->nonce[0][at], sizeof(half_t));
 	__builtin_memcpy(&y[15], &l->nonce[1][at], sizeof(half_t));
 }
-#else
-#include "crypto/mb_rows.h"
 #endif
+
+#include "crypto/mb_rows.h"
 
 /* Lanes of the next blocks that are set up in each double round */
 #define PER_ROUND	(BLOCKS < 8 ? 1 : BLOCKS / 8)
 
 /*
- * Generate the blocks of the first lanes of @l, and if @more those of the lanes behind in
- * @mb->blocks[LANES]: of half a batch in shorter vectors, or FEW. The next blocks are set up in
- * between, so that the processor overlaps both.
+ * Generate the blocks of the first lanes of @l, and those of @more lanes behind in
+ * @mb->blocks[LANES]: FEW, or MORE as half a batch in shorter vectors. The next blocks are set up
+ * in between, so that the processor overlaps both.
  */
-static __always_inline void make_blocks(state_t *made, int batches, bool more,
+static __always_inline void make_blocks(state_t *made, int batches, unsigned int more,
 					struct omerta_mb *mb, const struct omerta_mb_lanes *l,
 					struct omerta_mb_lanes *next,
 					struct omerta_mb_cursor *c)
 {
+	const bool half = more > FEW, few = more && !half;
 	const u32 *k = mb->secret;
 	state_t x[BATCHES] __uninitialized;
+	lanes_t last[SETS] __uninitialized;
+	rows_t rows __uninitialized;
+	int i, j;
 #ifdef NARROW
 	half_t *half_made = (half_t *)&mb->blocks[LANES];
 	half_state_t y __uninitialized;
-#else
-	lanes_t last[SETS] __uninitialized;
-	rows_t y __uninitialized;
-#endif
-	int i, j;
 
-	if (more) {
-#ifdef NARROW
+	if (half)
 		begin_half(y, k, l, batches);
 #else
-		last_rows(last, l, LANES);
-		begin_rows(y, last, k);
+	half_t *y = NULL;
 #endif
+
+	if (few) {
+		last_rows(last, l, LANES);
+		begin_rows(rows, last, k);
 	}
 	UNROLLED
 	for (j = 0; j < batches; j++)
 		begin_state(x[j], k, l, j);
 	for (i = 0; i < 10; i++) {
-#ifdef NARROW
-		double_round(x, batches, more, y);
-#else
-		double_round(x, batches, false, NULL);
-		if (more)
-			double_round_of_rows(y);
-#endif
+		double_round(x, batches, half, y);
+		if (few)
+			double_round_of_rows(rows);
 		if (next && i < BLOCKS / PER_ROUND)
 			for (j = 0; j < PER_ROUND; j++)
 				next_block(c, next, i * PER_ROUND + j);
@@ -353,18 +352,18 @@ static __always_inline void make_blocks(state_t *made, int batches, bool more,
 		for (i = 0; i < 16; i++)
 			made[j][i] = x[j][i] + begun[i];
 	}
-	if (more) {
+	if (few)
+		end_rows(&mb->blocks[LANES], rows, last, k);
 #ifdef NARROW
+	if (half) {
 		half_state_t begun __uninitialized;
 
 		begin_half(begun, k, l, batches);
 		UNROLLED
 		for (i = 0; i < 16; i++)
 			half_made[i] = y[i] + begun[i];
-#else
-		end_rows(&mb->blocks[LANES], y, last, k);
-#endif
 	}
+#endif
 }
 
 #define UNPACK32(i)	(i), LANES + (i), (i) + 1, LANES + (i) + 1
@@ -474,11 +473,11 @@ static void xor_stash(u8 *to, const u8 *from, const u8 *stash, u32 len)
 }
 
 /*
- * Generate a batch of blocks, and if @more those of up to MORE lanes behind. The first @keys are
- * one-time keys, those of chunks from @first on; the others are stashed.
+ * Generate a batch of blocks, and those of @more lanes behind: none, FEW or MORE. The first @keys
+ * are one-time keys, those of chunks from @first on; the others are stashed.
  */
 static __always_inline void make_batch(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
-				       bool more, unsigned int first, unsigned int keys,
+				       unsigned int more, unsigned int first, unsigned int keys,
 				       struct omerta_mb_lanes *next,
 				       struct omerta_mb_cursor *c)
 {
@@ -498,7 +497,7 @@ static __always_inline void make_batch(struct omerta_mb *mb, const struct omerta
 			store_block(mb->blocks[i], x, i);
 	}
 #ifdef NARROW
-	if (more)
+	if (more > FEW)
 		NARROW(transpose)(mb, LANES);
 #endif
 }
@@ -509,15 +508,24 @@ static noinline_for_stack void make_one_batch(struct omerta_mb *mb,
 					      struct omerta_mb_lanes *next,
 					      struct omerta_mb_cursor *c)
 {
-	make_batch(mb, l, false, first, keys, next, c);
+	make_batch(mb, l, 0, first, keys, next, c);
 }
 
+static noinline_for_stack void make_batch_and_few(struct omerta_mb *mb,
+						  const struct omerta_mb_lanes *l,
+						  unsigned int first, unsigned int keys)
+{
+	make_batch(mb, l, FEW, first, keys, NULL, NULL);
+}
+
+#ifdef NARROW
 static noinline_for_stack void make_batch_and_more(struct omerta_mb *mb,
 						   const struct omerta_mb_lanes *l,
 						   unsigned int first, unsigned int keys)
 {
-	make_batch(mb, l, true, first, keys, NULL, NULL);
+	make_batch(mb, l, MORE, first, keys, NULL, NULL);
 }
+#endif
 
 #ifndef NARROW
 /* As make_batch(), but FEW blocks */
@@ -542,6 +550,14 @@ static __always_inline void make_few(struct omerta_mb *mb, const struct omerta_m
 }
 #endif /* NARROW */
 
+/* Return how many lanes behind a batch generate @blocks together with it, or 0. */
+static __always_inline unsigned int lanes_behind(u32 blocks)
+{
+	if (blocks > LANES + MORE)
+		return 0;
+	return blocks > LANES + FEW ? MORE : FEW;
+}
+
 /*
  * Generate one-time keys from chunk @first on; return how many. Spare lanes generate the
  * first key stream blocks, of @blocks in all, and the blocks after those are set up, too.
@@ -556,7 +572,7 @@ static __always_inline unsigned int make_keys(struct omerta_mb *mb,
 	struct omerta_mb_lanes *l = &mb->lanes[0];
 	u32 made = keys + blocks;
 	/* The next ones would use the same lanes. */
-	bool more = first + keys == n && made > LANES && made <= LANES + MORE;
+	unsigned int more = first + keys == n && made > LANES ? lanes_behind(made) : 0;
 
 	if (!more)
 		made = min_t(u32, made, LANES);
@@ -588,8 +604,13 @@ static __always_inline unsigned int make_keys(struct omerta_mb *mb,
 	}
 #endif
 	if (more) {
-		mb->made = LANES + MORE;
-		make_batch_and_more(mb, l, first, keys);
+		mb->made = LANES + more;
+#ifdef NARROW
+		if (more > FEW)
+			make_batch_and_more(mb, l, first, keys);
+		else
+#endif
+			make_batch_and_few(mb, l, first, keys);
 		return keys;
 	}
 	mb->made = LANES;
@@ -674,7 +695,7 @@ static __always_inline void crypt_batches(struct omerta_mb *mb,
 	int i, j;
 
 	mb->made = BLOCKS;
-	make_blocks(made, BATCHES, false, mb, l, next, c);
+	make_blocks(made, BATCHES, 0, mb, l, next, c);
 	for (j = 0; j < BATCHES; j++) {
 		UNROLLED
 		for (i = 0; i < 16; i++)
@@ -694,7 +715,7 @@ static void xor_made(const struct omerta_mb *mb, const struct omerta_mb_lanes *l
 }
 
 static __always_inline void crypt_batch(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
-					bool more, struct omerta_mb_lanes *next,
+					unsigned int more, struct omerta_mb_lanes *next,
 					struct omerta_mb_cursor *c)
 {
 	state_t x __uninitialized;
@@ -702,16 +723,24 @@ static __always_inline void crypt_batch(struct omerta_mb *mb, const struct omert
 	make_blocks(&x, 1, more, mb, l, next, c);
 	xor_blocks(mb, x, l, 0);
 #ifdef NARROW
-	if (more)
+	if (more > FEW)
 		NARROW(transpose)(mb, LANES);
 #endif
 }
 
+static noinline_for_stack void crypt_batch_and_few(struct omerta_mb *mb,
+						   const struct omerta_mb_lanes *l)
+{
+	crypt_batch(mb, l, FEW, NULL, NULL);
+}
+
+#ifdef NARROW
 static noinline_for_stack void crypt_batch_and_more(struct omerta_mb *mb,
 						    const struct omerta_mb_lanes *l)
 {
-	crypt_batch(mb, l, true, NULL, NULL);
+	crypt_batch(mb, l, MORE, NULL, NULL);
 }
+#endif
 
 static __always_inline void crypt_list(struct omerta_mb *mb,
 				       const struct omerta_chunk *list,
@@ -733,7 +762,7 @@ static __always_inline void crypt_list(struct omerta_mb *mb,
 #if BATCHES > 1
 		crypt_batches(mb, l, left > BLOCKS ? next : NULL, &c);
 #else
-		crypt_batch(mb, l, false, next, &c);
+		crypt_batch(mb, l, 0, next, &c);
 #endif
 		if (left <= BLOCKS)
 			return;
@@ -756,10 +785,15 @@ static __always_inline void crypt_list(struct omerta_mb *mb,
 	}
 #endif
 	if (left > LANES) {
-		mb->made = max_t(unsigned int, mb->made, LANES + MORE);
-		crypt_batch_and_more(mb, l);
+		mb->made = max_t(unsigned int, mb->made, LANES + lanes_behind(left));
+#ifdef NARROW
+		if (left > LANES + FEW)
+			crypt_batch_and_more(mb, l);
+		else
+#endif
+			crypt_batch_and_few(mb, l);
 		xor_made(mb, l, LANES, left);
 		return;
 	}
-	crypt_batch(mb, l, false, NULL, NULL);
+	crypt_batch(mb, l, 0, NULL, NULL);
 }

@@ -114,6 +114,26 @@ static __always_inline void to_limbs(ways_t *m, ways_t low, ways_t high)
 	m[4] = high >> 40;
 }
 
+/* Split the words of a folded number into limbs. */
+static __always_inline void words_to_limbs(ways_t *m, ways_t low, ways_t high, ways_t top)
+{
+	to_limbs(m, low, high);
+	m[4] += top << 24;
+}
+
+/* Join the limbs of a sum of numbers from multiply(). */
+static __always_inline void limbs_to_words(u64 *h, const u64 *m)
+{
+	unsigned __int128 sum = m[0] + ((unsigned __int128)m[1] << 26) +
+				((unsigned __int128)m[2] << 52);
+
+	h[0] = sum;
+	sum = (u64)(sum >> 64) + ((unsigned __int128)m[3] << 14) +
+	      ((unsigned __int128)m[4] << 40);
+	h[1] = sum;
+	h[2] = sum >> 64;
+}
+
 /* Split a block into limbs, and set the bit after its end where @bit is set. */
 static __always_inline void block_limbs(ways_t *m, const ways_t *v, ways_t bit)
 {
@@ -168,16 +188,17 @@ static __always_inline void add_limbs(ways_t *h, const ways_t *m)
 		h[i] += m[i];
 }
 
-/* Add two blocks of each lane. */
-static __always_inline void add_two(ways_t *h, const struct powers *p,
-				    const ways_t *v, ways_t bit, ways_t bit2)
+/* Add two blocks of each lane; @h is nothing yet if they are the @first. */
+static __always_inline void add_two(ways_t *h, const struct powers *p, const ways_t *v,
+				    ways_t bit, ways_t bit2, bool first)
 {
 	ways_t m[5] __uninitialized;
 	ways_t d[5] = {};
 
 	block_limbs(m, v, bit);
 	mul_add_all(d, m, p->r, p->r5);
-	mul_add_all(d, h, p->rr, p->rr5);
+	if (!first)
+		mul_add_all(d, h, p->rr, p->rr5);
 	carry(h, d);
 	block_limbs(m, v + 2, bit2);
 	add_limbs(h, m);

@@ -51,6 +51,7 @@ static __always_inline slot_t slot_load(unsigned long from)
  * SWAP*	the place of the slot whose number has this bit inverted
  * TOP*	the place of the last slot in each group of so many
  * BACK*	the place of slot -s, modulo so many slots
+ * WEIGHTS	the slots in each place, counted from the last
  */
 #if WAYS == 8
 #define SLOTS		((ways_t){ 0, 4, 1, 5, 2, 6, 3, 7 })
@@ -70,6 +71,7 @@ static __always_inline slot_t slot_load(unsigned long from)
 #define TOP8		7, 7, 7, 7, 7, 7, 7, 7
 #define BACK4		0, 1, 6, 7, 4, 5, 2, 3
 #define BACK8		0, 1, 7, 6, 5, 4, 3, 2
+#define WEIGHTS		7, 3, 6, 2, 5, 1, 4, 0
 #elif WAYS == 4
 #define SLOTS		((ways_t){ 0, 2, 1, 3 })
 #define LOWS		0, 4, 2, 6
@@ -83,6 +85,7 @@ static __always_inline slot_t slot_load(unsigned long from)
 #define TOP2		2, 3, 2, 3
 #define TOP4		3, 3, 3, 3
 #define BACK4		0, 1, 3, 2
+#define WEIGHTS		3, 1, 2, 0
 #else
 #define SLOTS		((ways_t){ 0, 1 })
 #define LOWS		0, 2
@@ -92,6 +95,7 @@ static __always_inline slot_t slot_load(unsigned long from)
 #define GATHER1		0, 1
 #define SWAP1		1, 0
 #define TOP2		1, 1
+#define WEIGHTS		1, 0
 #endif
 
 /* Spread one word for each chunk to all its lanes. */
@@ -205,12 +209,9 @@ struct streams {
 #define BLOCK16		16
 
 /* ZEROS - n is the address of n bytes of ones, with zeros behind. */
-static const u8 ones_and_zeros[2 * BLOCK16] __aligned(2 * BLOCK16) = {
-	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-};
+static const u8 ones_and_zeros[128] __aligned(64) = { [0 ... 63] = 0xff };
 
-#define ZEROS	((unsigned long)ones_and_zeros + BLOCK16)
+#define ZEROS	((unsigned long)ones_and_zeros + 64)
 
 /* Find blocks of nothing and partial blocks. */
 static __always_inline void find_edges(struct streams *s, unsigned int lanes, u32 steps)
@@ -257,36 +258,6 @@ static __always_inline void find_streams(struct streams *s, const struct omerta_
 	s->end = partial ? steps - 1 : steps;
 	if (most || partial)
 		find_edges(s, lanes, steps);
-}
-
-#if WAYS == 8
-#define SLOT_NUMBERS	((ways_t){ 0, 1, 2, 3, 4, 5, 6, 7 })
-#elif WAYS == 4
-#define SLOT_NUMBERS	((ways_t){ 0, 1, 2, 3 })
-#else
-#define SLOT_NUMBERS	((ways_t){ 0, 1 })
-#endif
-
-/* As find_streams(), for a chunk that has all lanes */
-static __always_inline void find_stream(struct streams *s, const struct omerta_chunk *c,
-					u32 steps)
-{
-	u32 none = 2 * WAYS * steps - DIV_ROUND_UP(c->len, BLOCK16);
-	ways_t data = (unsigned long)c->sealed - BLOCK16 * (unsigned long)none +
-		      BLOCK16 * SLOT_NUMBERS;
-	u32 partial = c->len % BLOCK16;
-
-	ways_store(s->data, data);
-	ways_store(s->len, ways_all(c->len));
-	s->whole = !!none;
-	s->end = partial ? steps - 1 : steps;
-	ways_store(s->begin, (ways_t)-(SLOT_NUMBERS < none) - (ways_t)(SLOT_NUMBERS + WAYS < none));
-	data += BLOCK16 * WAYS * (2 * steps - 1);
-	ways_store(s->last, data);
-	if (partial) {
-		s->tail[0] = slot_load(s->last[WAYS - 1]) & slot_load(ZEROS - partial);
-		s->last[WAYS - 1] = (unsigned long)&s->tail[0];
-	}
 }
 
 /* The words of a step: of two blocks of each lane, low and high */
@@ -458,13 +429,13 @@ static __always_inline void add_steps(struct group *g, const struct streams *s, 
 
 		if (k >= s->whole && k < s->end) {
 			take_all(s, 2 * BLOCK16 * lanes * k, lanes, v);
-			add_two(h, &g->p, v, ~ways_all(0), ~ways_all(0));
+			add_two(h, &g->p, v, ~ways_all(0), ~ways_all(0), false);
 		} else {
 			take_some(s, k, steps, lanes, some);
 			/* By places, not by slots */
 			begin = spread(ways_load(s->begin), 1);
 			add_two(h, &g->p, some, (ways_t)(begin <= 2 * k),
-				(ways_t)(begin <= 2 * k + 1));
+				(ways_t)(begin <= 2 * k + 1), false);
 		}
 	}
 	UNROLLED
@@ -493,7 +464,7 @@ static noinline_for_stack void add_group(struct group *g, const struct streams *
 /* Return true if general registers are faster for the rest of a list, of @blocks. */
 static __always_inline bool is_little(unsigned int n, u32 blocks)
 {
-	return blocks + ONE_FIXED * n <= ONE_MOST;
+	return n == 1 ? blocks <= LONE_MOST : blocks + n <= LITTLE_MOST;
 }
 
 /*
@@ -540,16 +511,10 @@ static unsigned int make_tags(struct omerta_mb *mb, const struct omerta_chunk *l
 	unsigned int lanes;
 	u32 steps;
 
-	if (n == 1) {
-		lanes = WAYS;
-		steps = DIV_ROUND_UP(blocks, 2 * WAYS);
-		find_stream(&s, list, steps);
-	} else {
-		lanes = choose_lanes(list, n, blocks, &steps);
-		steps = DIV_ROUND_UP(steps, 2 * lanes);
-		find_streams(&s, list, n, lanes, steps);
-	}
-	mb->has_group = true;
+	lanes = choose_lanes(list, n, blocks, &steps);
+	steps = DIV_ROUND_UP(steps, 2 * lanes);
+	find_streams(&s, list, n, lanes, steps);
+	mb->group_len = sizeof(*g);
 	begin_group(g, mb, first, lanes);
 	add_group(g, &s, steps, lanes, (ways_t *)mb->words);
 	end_group(g, mb, first, lanes, &s);

@@ -6,7 +6,12 @@
  */
 #define SETS		(4 * FEW / LANES)
 
-#if LANES == 8
+#if LANES == 16
+#define TURN_WORDS(a, b, c, d)	a, b, c, d, 4 + (a), 4 + (b), 4 + (c), 4 + (d),		\
+				8 + (a), 8 + (b), 8 + (c), 8 + (d),			\
+				12 + (a), 12 + (b), 12 + (c), 12 + (d)
+#define FOUR_WORDS	0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3
+#elif LANES == 8
 #define TURN_WORDS(a, b, c, d)	a, b, c, d, 4 + (a), 4 + (b), 4 + (c), 4 + (d)
 #define FOUR_WORDS	0, 1, 2, 3, 0, 1, 2, 3
 #else
@@ -78,7 +83,11 @@ static __always_inline void last_rows(lanes_t *last, const struct omerta_mb_lane
 #define SECOND	SHUFFLE(v[0], v[1], 2, 3, 6, 7)
 #define THIRD	SHUFFLE(v[2], v[3], 0, 1, 4, 5)
 #define FOURTH	SHUFFLE(v[2], v[3], 2, 3, 6, 7)
-#if LANES == 8
+#if LANES == 16
+	last[0] = SHUFFLE(SHUFFLE(FIRST, SECOND, 0, 1, 2, 3, 4, 5, 6, 7),
+			  SHUFFLE(THIRD, FOURTH, 0, 1, 2, 3, 4, 5, 6, 7),
+			  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+#elif LANES == 8
 	last[0] = SHUFFLE(FIRST, SECOND, 0, 1, 2, 3, 4, 5, 6, 7);
 	last[1] = SHUFFLE(THIRD, FOURTH, 0, 1, 2, 3, 4, 5, 6, 7);
 #else
@@ -102,6 +111,12 @@ static __always_inline void store_rows(u8 (*blocks)[OMERTA_BLOCK_LEN], int r, la
 #if LANES > 4
 	row = EXTRACT(v, 1);
 	__builtin_memcpy(blocks[1] + 16 * r, &row, sizeof(row));
+#endif
+#if LANES > 8
+	row = EXTRACT(v, 2);
+	__builtin_memcpy(blocks[2] + 16 * r, &row, sizeof(row));
+	row = EXTRACT(v, 3);
+	__builtin_memcpy(blocks[3] + 16 * r, &row, sizeof(row));
 #endif
 }
 

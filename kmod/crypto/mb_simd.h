@@ -11,8 +11,8 @@
  * MANY_REGISTERS	if there are 32
  * BYTE_SHUFFLES	if vectors' bytes can be shuffled, but not words rotated
  * LIMBS	the file about Poly1305's numbers
- * ONE_MOST	blocks of all chunks up to which general registers make tags faster, where
- *		each chunk counts as ONE_FIXED more
+ * LONE_MOST	blocks of a lone chunk up to which general registers make its tag faster
+ * LITTLE_MOST	the same for several chunks, of which each counts as one block more
  * NARROW	functions of an instruction set with half as many lanes, for few blocks
  * IS_NARROW	if it is that
  */
@@ -48,6 +48,7 @@
 #include "crypto/mb_chacha.h"
 #include "crypto/mb_one.h"
 #include "crypto/mb_poly.h"
+#include "crypto/mb_lone.h"
 
 static_assert(BLOCKS <= OMERTA_MB_BLOCKS);
 static_assert(OMERTA_CHUNK_LIST <= OMERTA_MB_WAYS);
@@ -85,7 +86,7 @@ void MB(batch, ISA)(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
 	else if (made <= LANES)
 		make_one_batch(mb, l, first, keys, NULL, NULL);
 	else
-		make_batch_and_more(mb, l, first, keys);
+		make_batch_and_few(mb, l, first, keys);
 }
 
 /* Transpose the blocks from @at on, which are in lanes. */
@@ -113,6 +114,10 @@ void MB(tags, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
 		blocks += DIV_ROUND_UP(list[first].len, BLOCK16);
 	first = 0;
 	while (!is_little(n - first, blocks)) {
+		if (first == n - 1) {
+			tag_alone(mb, &list[first], first, blocks);
+			return;
+		}
 		end = first + make_tags(mb, list + first, n - first, first, blocks);
 		for (; first < end; first++)
 			blocks -= DIV_ROUND_UP(list[first].len, BLOCK16);
@@ -126,6 +131,7 @@ static_assert(sizeof_field(struct omerta_mb, key[0]) >= 4 * (OMERTA_CHUNK_LIST +
 static_assert(sizeof_field(struct omerta_mb, tag[0]) >= 8 * (OMERTA_CHUNK_LIST + 2 * WAYS));
 
 static_assert(sizeof(struct group) <= sizeof_field(struct omerta_mb, group));
+static_assert(sizeof(struct lone) <= sizeof(struct group));
 
 /* Records of three chunks spent an eighth of their time in memzero_explicit(). */
 static __always_inline void wipe(void *mem, u32 len)
@@ -147,11 +153,10 @@ void MB(wipe, ISA)(struct omerta_mb *mb, unsigned int n)
 	for (i = 0; i < ARRAY_SIZE(mb->key); i++)
 		wipe(mb->key[i], 4 * n);
 	for (i = 0; i < ARRAY_SIZE(mb->tag); i++)
-		wipe(mb->tag[i], 8 * (mb->has_group ? n + WAYS : n));
+		wipe(mb->tag[i], 8 * (mb->group_len ? n + WAYS : n));
 	wipe(mb->blocks, OMERTA_BLOCK_LEN * mb->made);
-	if (mb->has_group)
-		wipe(mb->group, sizeof(struct group));
+	wipe(mb->group, mb->group_len);
 	mb->made = 0;
-	mb->has_group = false;
+	mb->group_len = 0;
 }
 #endif

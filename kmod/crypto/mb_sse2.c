@@ -5,7 +5,7 @@
 #define WAYS	2
 #define FIXED_STEPS	6
 #define LEVEL_STEPS	3
-#define ONE_MOST	26
-#define ONE_FIXED	2
+#define LONE_MOST	160
+#define LITTLE_MOST	160
 #define LIMBS	"mb_limbs26.h"
 #include "crypto/mb_simd.h"

@@ -7,14 +7,14 @@ simd-$(CONFIG_ARM64) := neon
 simd-objs := $(simd-y:%=$(simd-prefix)mb_%.o)
 
 simd-off := -mno-sse -mno-sse2 -mno-avx -msoft-float
-simd-avx512 := -mavx512f -mavx512vl
+simd-avx512 := -mavx512f -mavx512vl -mbmi2
 
 CFLAGS_REMOVE_$(simd-prefix)mb_sse2.o := $(simd-off)
 CFLAGS_$(simd-prefix)mb_sse2.o := -msse2 -mno-ssse3
 CFLAGS_REMOVE_$(simd-prefix)mb_ssse3.o := $(simd-off)
 CFLAGS_$(simd-prefix)mb_ssse3.o := -mssse3 -mno-avx
 CFLAGS_REMOVE_$(simd-prefix)mb_avx2.o := $(simd-off)
-CFLAGS_$(simd-prefix)mb_avx2.o := -mavx2 -mno-avx512f
+CFLAGS_$(simd-prefix)mb_avx2.o := -mavx2 -mbmi2 -mno-avx512f
 CFLAGS_REMOVE_$(simd-prefix)mb_avx512vl.o := $(simd-off)
 CFLAGS_$(simd-prefix)mb_avx512vl.o := $(simd-avx512) -mprefer-vector-width=256
 CFLAGS_REMOVE_$(simd-prefix)mb_avx512ifma.o := $(simd-off)

@@ -206,6 +206,58 @@ static void poly1305_long_edges(struct kunit *test)
 	with_each_isa(test, one_poly1305_long_edges);
 }
 
+/* The tag of chunks with a chosen one-time key, one or two of them */
+static void tags_by_multiplier(struct kunit *test, const struct vec_multiplier *v,
+			       unsigned int n)
+{
+	u8 *sealed = test_edge(test, SLOT_SEALED, v->len + OMERTA_TAG_LEN);
+	const struct omerta_chunk c = { .sealed = sealed, .len = v->len };
+	const struct omerta_chunk chunks[] = { c, c }, *list = chunks;
+	u8 key[2 * OMERTA_TAG_LEN], from[OMERTA_CHUNK_LIST];
+	__le64 tag[2][2];
+	struct omerta_mb *mb;
+	unsigned int i, word;
+
+	memcpy(key, v->r, sizeof(v->r));
+	test_pattern(key + sizeof(v->r), OMERTA_TAG_LEN, 0);
+	test_pattern(sealed, v->len, 0);
+	mb = mb_enter(default_engine, &list, n, from);
+	scoped_ksimd() {
+		for (i = 0; i < n; i++)
+			for (word = 0; word < ARRAY_SIZE(mb->key); word++)
+				mb->key[word][i] = get_unaligned_le32(key + 4 * word);
+		default_engine->tags(mb, list, n);
+		for (i = 0; i < n; i++)
+			for (word = 0; word < 2; word++)
+				tag[i][word] = cpu_to_le64(mb->tag[word][i]);
+		default_engine->wipe(mb, n);
+	}
+	put_cpu_ptr(scratch);
+	local_bh_enable();
+	for (i = 0; i < n; i++)
+		KUNIT_EXPECT_MEMEQ_MSG(test, tag[i], v->tag, sizeof(v->tag),
+				       "multiplier %td, chunk %u of %u", v - vec_multipliers,
+				       i, n);
+}
+
+static void one_poly1305_multipliers(struct kunit *test)
+{
+	unsigned int i, n;
+
+	/* The library does not take a one-time key. */
+	if (!default_engine)
+		return;
+	for (i = 0; i < ARRAY_SIZE(vec_multipliers); i++)
+		for (n = 1; n <= 2; n++)
+			tags_by_multiplier(test, &vec_multipliers[i], n);
+}
+
+/* Catches: a lost carry in powers of the multiplier. */
+static void poly1305_multipliers(struct kunit *test)
+{
+	with_each_isa(test, one_poly1305_multipliers);
+}
+
 static void round_trip(struct kunit *test, u32 len, const u8 *secret)
 {
 	struct omerta_chunk c = { .nonce = OMERTA_NONCE(len, 3, true),
@@ -841,6 +893,7 @@ static struct kunit_case chunk_cases[] = {
 	KUNIT_CASE(wycheproof),
 	KUNIT_CASE(poly1305_edges),
 	KUNIT_CASE(poly1305_long_edges),
+	KUNIT_CASE(poly1305_multipliers),
 	KUNIT_CASE(every_length),
 	KUNIT_CASE(self_test),
 	KUNIT_CASE(engine_that_failed),

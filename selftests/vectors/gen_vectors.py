@@ -18,6 +18,14 @@ COUNTERS = (0, 1, 255, 256, 0x1234567890ab, 1 << 32, (1 << 48) - 1,
             rec.COUNTER_LIMIT - 1)
 EDGE = 64
 P = (1 << 130) - 5
+CLAMP = 0x0ffffffc0ffffffc0ffffffc0fffffff
+# The extremes, and roots of numbers below 2^64: their 2nd, 4th, 8th or 16th power modulo P is
+# small, and is reached from above 2^130. Found among products of roots of small primes.
+MULTIPLIERS = (
+    0, 1, 4 << 64, CLAMP, CLAMP >> 64, CLAMP >> 64 << 64, (1 << 128) - 1,
+    0x0877cdf8024a29a4073c44380213df78, 0x079075e40537c19004fd74b8048e2dca,
+    0x01f40c880c6263f80ec4db2402e254eb, 0x08d0536c0fe05fa00fc5d9540e11e65c,
+)
 
 
 def pattern(length, seed):
@@ -167,6 +175,21 @@ def long_edge_entry(target, length, number):
 """
 
 
+def multiplier_entry(r, length):
+    data, total = pattern(length, 0), 0
+    padded = data + bytes(-length % 16) + bytes(8) + length.to_bytes(8, "little")
+    for at in range(0, len(padded), 16):
+        block = int.from_bytes(padded[at:at + 16], "little") + (1 << 128)
+        total = (total + block) * (r & CLAMP) % P
+    tag = (total + int.from_bytes(pattern(16, 0), "little")) % (1 << 128)
+    return f"""\t{{
+\t\t.len = {length},
+\t\t.r = {c_bytes(r.to_bytes(16, 'little'), 2)},
+\t\t.tag = {c_bytes(tag.to_bytes(16, 'little'), 2)},
+\t}},
+"""
+
+
 def edges():
     text = head(""" * Chunks whose Poly1305 sum, before or after the final addition, lies where a
  * wrong carry or reduction shows: 0 to 4, p - 1, p - 2, around 2^128 and 2^129,
@@ -200,6 +223,19 @@ static const struct vec_long_edge {
     for number, target in enumerate(edge_targets()):
         for length in (512, 1021):
             text += long_edge_entry(target, length, number)
+    text += """};
+
+/* Tags of test_pattern(), by one-time keys that begin with @r; the rest is test_pattern(). */
+static const struct vec_multiplier {
+	u8 r[16];
+	u16 len;
+	u8 tag[16];
+} vec_multipliers[] = {
+"""
+    for r in MULTIPLIERS:
+        # Each engine makes some in general registers, and some in vectors.
+        for length in (320, 600, 768, 2900):
+            text += multiplier_entry(r, length)
     return text + "};\n"
 
 

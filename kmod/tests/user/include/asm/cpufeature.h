@@ -10,6 +10,7 @@
 #define X86_FEATURE_AVX512IFMA	"avx512ifma"
 #define X86_FEATURE_AVX512VL		"avx512vl"
 #define X86_FEATURE_AVX2		"avx2"
+#define X86_FEATURE_BMI2		"bmi2"
 #define X86_FEATURE_SSSE3		"ssse3"
 #define X86_FEATURE_XMM2		"sse2"
 #else
