@@ -89,6 +89,12 @@ versions() {
 		--include='*.[ch]' --exclude='*.mod.c' --exclude=compat.h
 }
 
+# Where a long has 32 bits, it holds two seconds in nanoseconds.
+products() {
+	grep -rnE '[A-Za-z0-9_]+ \* NSEC_PER_M?SEC' kmod --include='*.[ch]' |
+		grep -vE '\(u64\)[A-Za-z0-9_.>-]+ \* |[0-9]ULL \* '
+}
+
 language() {
 	selftests/language.py
 }
@@ -99,7 +105,8 @@ documents() {
 }
 
 CHECKS=(
-	layers checkpatch sparse coccinelle shell spelling manual drift versions language documents
+	layers checkpatch sparse coccinelle shell spelling manual drift versions products language
+	documents
 )
 
 main() {

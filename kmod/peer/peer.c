@@ -19,7 +19,7 @@
 /* Records from the old endpoint may be in flight for this long. */
 #define HOLD_TIME	NSEC_PER_SEC
 /* After this time without a record another way is taken. */
-#define SILENCE		(OMERTA_CHANNEL_SILENCE * NSEC_PER_SEC)
+#define SILENCE		((u64)OMERTA_CHANNEL_SILENCE * NSEC_PER_SEC)
 /* A grace period takes about this long. */
 #define REAP_DELAY	DIV_ROUND_UP(HZ, 50)
 /* Most peers that wait for a grace period. */
