@@ -160,7 +160,10 @@ static __always_inline void to_factors(factor_t *r, factor_t *r5,
 	}
 }
 
-/* Multiply numbers that come from carry() or clamped_limbs(); @to may be one of them. */
+/*
+ * Multiply numbers that come from carry(), clamped_limbs() or words_to_limbs(). A block may have
+ * been added to @a. @to may be one of both.
+ */
 static __always_inline void multiply(ways_t *to, const ways_t *a, const ways_t *b)
 {
 	factor_t r[5] __uninitialized;

@@ -88,7 +88,7 @@ static __always_inline void to_limbs(ways_t *m, ways_t low, ways_t high)
 static __always_inline void words_to_limbs(ways_t *m, ways_t low, ways_t high, ways_t top)
 {
 	to_limbs(m, low, high);
-	m[2] |= top << 40;
+	m[2] += top << 40;
 }
 
 /* Join the limbs of a sum of numbers from multiply(). */
@@ -124,7 +124,10 @@ static __always_inline void times_20(ways_t *to, const ways_t *from)
 		to[i] = (from[i] << 4) + (from[i] << 2);
 }
 
-/* Multiply numbers that come from carry() or clamped_limbs(); @to may be one of them. */
+/*
+ * Multiply numbers that come from carry(), clamped_limbs() or words_to_limbs(). A block may have
+ * been added to @a. @to may be one of both.
+ */
 static __always_inline void multiply(ways_t *to, const ways_t *a, const ways_t *b)
 {
 	ways_t b20[3] __uninitialized;

@@ -5,6 +5,7 @@
  * as a multiplication of vectors takes three times as long, and the tag of the sum.
  */
 static_assert(LONE_MOST >= 2 * WAYS); /* see end_lone() */
+static_assert(2 * sizeof(words_t) <= sizeof_field(struct omerta_mb, words));
 
 /**
  * struct lone - Poly1305 state of a chunk that has all lanes
@@ -82,19 +83,19 @@ static __always_inline void take_blocks(const u8 *from, ways_t mask, ways_t *v)
 	to_words(v + 2, ways_load(from + 2 * half), ways_load(from + 3 * half) & mask);
 }
 
-/* Add up a chunk in @steps steps, at least two, and make its tag. */
+/* Add up a chunk, which takes two steps at least, and make its tag. */
 static noinline_for_stack void end_lone(struct lone *g, struct omerta_mb *mb,
-					const struct omerta_chunk *c, unsigned int first,
-					u32 steps)
+					const struct omerta_chunk *c, unsigned int first)
 {
 	const u32 step = 2 * BLOCK16 * WAYS, half = BLOCK16 * WAYS / 2;
-	u32 none = steps * 2 * WAYS - DIV_ROUND_UP(c->len, BLOCK16);
+	u32 blocks = DIV_ROUND_UP(c->len, BLOCK16), none = -blocks % (2 * WAYS);
+	const u8 *from = c->sealed, *end = from + BLOCK16 * (blocks - 2 * WAYS);
+	const ways_t all_lanes = ~ways_all(0);
 	ways_t weight[N_LIMBS] __uninitialized;
 	ways_t v[4] __uninitialized;
 	u32 partial = c->len % BLOCK16;
-	ways_t mask = ~ways_all(0);
+	ways_t mask = all_lanes;
 	ways_t h[N_LIMBS] = {};
-	const u8 *from = c->sealed, *end = c->sealed - BLOCK16 * none + step * (steps - 1);
 	u64 limb[N_LIMBS];
 	struct sum s;
 	u32 i;
@@ -112,13 +113,13 @@ static noinline_for_stack void end_lone(struct lone *g, struct omerta_mb *mb,
 	add_two(h, &g->p, v, (ways_t)(SLOTS >= none), (ways_t)(SLOTS + WAYS >= none), true);
 	for (from += step - BLOCK16 * none; from < end; from += step) {
 		take_blocks(from, mask, v);
-		add_two(h, &g->p, v, mask, mask, false);
+		add_two(h, &g->p, v, all_lanes, all_lanes, false);
 	}
 	/* Memory behind a partial block is the tag's. */
 	if (partial)
 		mask = ways_load((void *)(ZEROS - (half - BLOCK16) - partial));
 	take_blocks(from, mask, v);
-	add_two(h, &g->p, v, ~ways_all(0), ~ways_all(0), false);
+	add_two(h, &g->p, v, all_lanes, all_lanes, false);
 
 	UNROLLED
 	for (i = 0; i < 3; i++) {
@@ -136,14 +137,12 @@ static noinline_for_stack void end_lone(struct lone *g, struct omerta_mb *mb,
 	end_tag(&s, mb, c, first);
 }
 
-/* Compute the tag of the last chunk of a list, of @blocks blocks, in all lanes. */
-static void tag_alone(struct omerta_mb *mb, const struct omerta_chunk *c, unsigned int first,
-		      u32 blocks)
+/* Compute the tag of the last chunk of a list in all lanes. */
+static void tag_alone(struct omerta_mb *mb, const struct omerta_chunk *c, unsigned int first)
 {
 	struct lone *g = (struct lone *)mb->group;
-	u32 steps = DIV_ROUND_UP(blocks, 2 * WAYS);
 
 	mb->group_len = max_t(u32, mb->group_len, sizeof(*g));
 	begin_lone(g, mb, first);
-	end_lone(g, mb, c, first, steps);
+	end_lone(g, mb, c, first);
 }

@@ -20,7 +20,7 @@ struct sum {
 
 typedef unsigned __int128 product_t;
 
-/* Add a number of two or three words, modulo so many. Compilers carry by comparisons. */
+/* Add modulo 2^128, and modulo 2^192. Compilers carry by comparisons. */
 #if defined(__x86_64__) && !defined(MB_IN_C)
 static __always_inline void add_2(u64 *to, u64 a, u64 b)
 {
@@ -67,7 +67,7 @@ static __always_inline void add_3(u64 *to, u64 a, u64 b, u64 c)
 }
 #endif
 
-/* Fold the bits above 2^130 back; the words become those of a number below 2^130 + 2^64. */
+/* Fold the bits above 2^130 back, at most 2^61 of them; the number is below 2^130 + 2^64 then. */
 static __always_inline void fold(u64 *h)
 {
 	u64 above = (h[2] & ~3ULL) + (h[2] >> 2);
@@ -76,7 +76,7 @@ static __always_inline void fold(u64 *h)
 	add_3(h, above, 0, 0);
 }
 
-/* Multiply a folded number by the multiplier. */
+/* Multiply a number below 2^130 + 2^131 by the multiplier. */
 static __always_inline void times_r(u64 *to, const u64 *h, const struct sum *s)
 {
 	product_t low = (product_t)h[0] * s->r[0] + (product_t)h[1] * s->r5;

@@ -115,7 +115,7 @@ void MB(tags, ISA)(struct omerta_mb *mb, const struct omerta_chunk *list,
 	first = 0;
 	while (!is_little(n - first, blocks)) {
 		if (first == n - 1) {
-			tag_alone(mb, &list[first], first, blocks);
+			tag_alone(mb, &list[first], first);
 			return;
 		}
 		end = first + make_tags(mb, list + first, n - first, first, blocks);

@@ -29,7 +29,7 @@
 #endif
 
 #define LISTS	40
-#define LEN_MAX	1100
+#define LEN_MAX	3000
 
 static u8 secret[OMERTA_SECRET_LEN];
 static u8 plain[OMERTA_CHUNK_LIST][LEN_MAX];
@@ -81,7 +81,8 @@ static void check_list(const struct omerta_engine *isa, struct omerta_chunk *lis
 static void check_isa(const struct omerta_engine *real)
 {
 	/* For each way to process few blocks, and a short list of others */
-	static const u32 few[] = { 0, 1, 16, 60, 64, 65, 128, 200, 256, 320, 400 };
+	static const u32 few[] = { 0, 1, 16, 60, 64, 65, 128, 200, 256, 320, 400,
+				    2561, 2900 };
 	struct omerta_engine isa = *real;
 	struct omerta_chunk list[OMERTA_CHUNK_LIST];
 	struct test_rng rng = TEST_RNG(1);
@@ -98,7 +99,7 @@ static void check_isa(const struct omerta_engine *real)
 		n = 1 + test_below(&rng, OMERTA_CHUNK_LIST);
 		for (i = 0; i < n; i++)
 			list[i].len = test_below(&rng, 2) ? OMERTA_CHUNK_MIN :
-							   test_below(&rng, LEN_MAX);
+							   test_below(&rng, LEN_MAX / 3);
 		check_list(&isa, list, n, k % 4 == 3);
 	}
 	for (n = 1; n <= 3; n++) {
