@@ -65,6 +65,7 @@ both_open() {
 flows() {
 	local to
 
+	keep_order "$2" "to_$1"
 	bg "$2" timeout "$((5 * WAIT))" ./traffic.py receive-flows 32 "$COUNT"
 	to=$!
 	await udp_bound "$2" 7777
@@ -131,8 +132,6 @@ test_settings() {
 # One 4-tuple serves both directions.
 test_by_hand() {
 	make_both
-	keep_order b to_a
-	keep_order a to_b
 	two_channels
 	both_open
 	carried a b
@@ -153,7 +152,6 @@ test_by_hand() {
 # A firewall that lets datagrams of one port only pass, from the beginning, and then later.
 test_firewall() {
 	make_both
-	keep_order b to_a
 	on b iptables -A OUTPUT -o to_a -p udp ! --sport "$PORT" -j DROP
 	on a omertactl peer set omr0 peer b channels 2
 	on b omertactl peer set omr0 peer a channels 2
