@@ -23,7 +23,8 @@ static void end_devices(void)
 {
 	omerta_buf_exit();
 	omerta_workers_exit();
-	/* RCU callbacks of peers and keys are in the module's text. */
+	/* RCU callbacks of keys are in the module's text, and those of the peers that they put. */
+	rcu_barrier();
 	rcu_barrier();
 }
 

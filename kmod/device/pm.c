@@ -8,6 +8,7 @@
 
 #include <linux/notifier.h>
 #include <linux/random.h>
+#include <linux/rcupdate.h>
 #include <linux/suspend.h>
 #include <linux/workqueue.h>
 
@@ -32,6 +33,13 @@ static void peer_kill_keys_suspend(struct omerta_peer *peer)
 static void kill_outlived(struct work_struct *work)
 {
 	omerta_devices_each_peer(peer_kill_outlived);
+}
+
+/* Secrets are zeroized after a grace period. */
+static void kill_keys(void (*kill)(struct omerta_peer *peer))
+{
+	omerta_devices_each_peer(kill);
+	rcu_barrier();
 }
 
 static DECLARE_WORK(kill_work, kill_outlived);
@@ -61,13 +69,13 @@ static int pm_notify(struct notifier_block *nb, unsigned long action,
 			break;
 		/* An install in progress holds the device's lock. */
 		set_bit(OMERTA_FREEZE_SUSPEND, &omerta_keys_frozen);
-		omerta_devices_each_peer(peer_kill_keys_suspend);
+		kill_keys(peer_kill_keys_suspend);
 		break;
 	case PM_HIBERNATION_PREPARE:
 	case PM_RESTORE_PREPARE:
 		/* An install in progress holds the device's lock. */
 		set_bit(OMERTA_FREEZE_HIBERNATION, &omerta_keys_frozen);
-		omerta_devices_each_peer(peer_kill_keys);
+		kill_keys(peer_kill_keys);
 		break;
 	case PM_POST_HIBERNATION:
 	case PM_POST_RESTORE:

@@ -136,6 +136,10 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 	key = kzalloc_obj(*key, GFP_KERNEL_ACCOUNT);
 	if (!key)
 		return NULL;
+	if (percpu_ref_init(&key->users, omerta_key_unused, 0, GFP_KERNEL_ACCOUNT)) {
+		kfree(key);
+		return NULL;
+	}
 	memcpy(key->tx_secret, config->tx_secret, OMERTA_SECRET_LEN);
 	memcpy(key->rx_secret, config->rx_secret, OMERTA_SECRET_LEN);
 	key->local_id = config->local_id;
@@ -144,7 +148,6 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 	key->used = used;
 	spin_lock_init(&key->rx_lock);
 	key->handshake = config->handshake;
-	refcount_set(&key->users, 1);
 	refcount_set(&key->refs, 2);
 	key->activation = config->activation;
 	key->epoch = config->epoch;
@@ -234,6 +237,8 @@ int omerta_keyring_install(struct omerta_keyring *ring,
 	key = new_key(ring, config, used);
 	err = key ? link_key(ring, key, extack) : -ENOMEM;
 	if (err) {
+		if (key)
+			percpu_ref_exit(&key->users);
 		kfree_sensitive(key);
 		omerta_fingerprint_release(used);
 	}

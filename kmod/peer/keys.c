@@ -85,23 +85,38 @@ void omerta_key_needed(struct omerta_keyring *ring)
 }
 
 /**
- * omerta_key_put() - put a burst's reference to a key
- * @key: from omerta_key_get() or omerta_key_seal()
+ * omerta_key_unused() - zeroize the secrets of a dead key whose last burst is done
+ * @users: the key's users, of which none is left
  *
- * The last user of a dead key zeroizes its secrets. The peer may be gone afterwards.
+ * The peer may be gone afterwards.
+ *
+ * Context: any but hard interrupt.
  */
-void omerta_key_put(struct omerta_key *key)
+void omerta_key_unused(struct percpu_ref *users)
 {
+	struct omerta_key *key = container_of(users, struct omerta_key, users);
 	struct omerta_keyring *ring = key->ring;
 
-	if (!refcount_dec_and_test(&key->users))
-		return;
 	memzero_explicit(key->tx_secret, sizeof(key->tx_secret));
 	memzero_explicit(key->rx_secret, sizeof(key->rx_secret));
 	omerta_fingerprint_retire(key->used);
+	percpu_ref_exit(users);
 	if (refcount_dec_and_test(&key->refs))
 		kfree_rcu(key, rcu);
 	ring->ops->put(ring);
+}
+
+/**
+ * omerta_key_put() - put a burst's reference to a key
+ * @key: from omerta_key_get() or omerta_key_seal()
+ *
+ * The peer may be gone afterwards.
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_key_put(struct omerta_key *key)
+{
+	percpu_ref_put(&key->users);
 }
 
 /**
@@ -142,7 +157,7 @@ void omerta_key_retire(struct omerta_key *key)
  * omerta_key_die() - let a key neither seal nor open
  * @key: the key; stays on its ring
  *
- * Its secrets are zeroized when the bursts in flight are done.
+ * Its secrets are zeroized when a grace period has passed and the bursts in flight are done.
  *
  * Context: the ring's lock held.
  */
@@ -164,7 +179,7 @@ void omerta_key_die(struct omerta_key *key)
 	trace_omerta_key_state(key);
 	rhashtable_remove_fast(ring->table, &key->node, omerta_key_params);
 	omerta_fingerprint_detach(key->used);
-	omerta_key_put(key);
+	percpu_ref_kill(&key->users);
 }
 
 /**
@@ -234,7 +249,7 @@ struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
 
 	rcu_read_lock();
 	key = rcu_dereference(ring->active);
-	if (!key || !refcount_inc_not_zero(&key->users)) {
+	if (!key || !percpu_ref_tryget_live(&key->users)) {
 		rcu_read_unlock();
 		return NULL;
 	}
@@ -287,7 +302,7 @@ struct omerta_key *omerta_key_get(struct rhashtable *table, u32 local_id)
 
 	rcu_read_lock();
 	key = rhashtable_lookup(table, &local_id, omerta_key_params);
-	if (key && !refcount_inc_not_zero(&key->users))
+	if (key && !percpu_ref_tryget_live(&key->users))
 		key = NULL;
 	rcu_read_unlock();
 	return key;

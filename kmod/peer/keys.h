@@ -5,6 +5,7 @@
 #include <linux/cache.h>
 #include <linux/list.h>
 #include <linux/netlink.h>
+#include <linux/percpu-refcount.h>
 #include <linux/refcount.h>
 #include <linux/rhashtable.h>
 #include <linux/spinlock.h>
@@ -71,9 +72,11 @@ struct omerta_keyring;
 
 /**
  * struct omerta_key - a pair of secrets, one for each direction
- * @tx_secret: send secret, zeroized with the last of @users
- * @rx_secret: receive secret, zeroized with the last of @users
+ * @tx_secret: send secret, zeroized after the last of @users
+ * @rx_secret: receive secret, zeroized after the last of @users
  * @ring: keys of the same peer; constant
+ * @users: one while the key is not dead, and one of each burst in flight. All of them together
+ *	   have a reference to the peer. Each CPU counts its own while the key is not dead.
  * @local_id: key id of records received; constant
  * @remote_id: key id of records sent; constant
  * @epoch: omerta_keys_epoch before the secrets were made; constant
@@ -96,8 +99,6 @@ struct omerta_keyring;
  * @rcu: for the deferred free
  * @refs: one of the ring, and one of all @users
  *
- * @users: one while the key is not dead, and one of each burst in flight. All of them together
- *	   have a reference to the peer.
  * @tx_next: counter of the next record; only omerta_key_seal() moves it, and only forward
  * @tx_bytes: UDP payload bytes sealed
  * @tx_over: hard limit that it has reached, negative for none; see omerta_keyring_expire()
@@ -119,6 +120,7 @@ struct omerta_key {
 	u8 tx_secret[OMERTA_SECRET_LEN];
 	u8 rx_secret[OMERTA_SECRET_LEN];
 	struct omerta_keyring *ring;
+	struct percpu_ref users;
 	u32 local_id;
 	u32 remote_id;
 	u32 epoch;
@@ -142,8 +144,7 @@ struct omerta_key {
 	refcount_t refs;
 
 	/* Transmit side: a burst writes this line, and no other that senders to the peer share. */
-	refcount_t users ____cacheline_aligned_in_smp;
-	atomic64_t tx_next;
+	atomic64_t tx_next ____cacheline_aligned_in_smp;
 	atomic64_t tx_bytes;
 	int tx_over;
 	int tx_soft;

@@ -675,6 +675,8 @@ static void secrets_wiped(struct kunit *test)
 	user = omerta_key_get(&fix.table, 1);
 	KUNIT_ASSERT_PTR_EQ(test, user, key_of(test, 1));
 	omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK, OMERTA_KEYS_ALL);
+	/* Afterwards the last user wipes them. */
+	rcu_barrier();
 	KUNIT_EXPECT_FALSE(test, wiped(user));
 	KUNIT_EXPECT_FALSE(test, seal(100, &counter));
 	KUNIT_EXPECT_TRUE(test, !omerta_key_get(&fix.table, 1));
@@ -694,11 +696,28 @@ static void secrets_wiped(struct kunit *test)
 	user = omerta_key_get(&fix.table, 2);
 	KUNIT_ASSERT_NOT_NULL(test, user);
 	KUNIT_EXPECT_EQ(test, omerta_keyring_delete(&fix.ring, 2, NULL), 0);
+	rcu_barrier();
 	KUNIT_EXPECT_FALSE(test, wiped(user));
 	rcu_read_lock();
 	omerta_key_put(user);
 	KUNIT_EXPECT_TRUE(test, wiped(user));
 	rcu_read_unlock();
+}
+
+/* The last burst is done before a grace period has passed. */
+static void secrets_wiped_later(struct kunit *test)
+{
+	struct omerta_key *user;
+
+	KUNIT_ASSERT_EQ(test, install(1, OMERTA_ACTIVATION_NOW), 0);
+	user = omerta_key_get(&fix.table, 1);
+	KUNIT_ASSERT_PTR_EQ(test, user, key_of(test, 1));
+	omerta_keyring_kill(&fix.ring, OMERTA_KEY_LIMIT_VM_FORK, OMERTA_KEYS_ALL);
+	omerta_key_put(user);
+	rcu_barrier();
+	KUNIT_EXPECT_EQ(test, fix.retired, 1);
+	KUNIT_EXPECT_EQ(test, fix.peer_refs, 0);
+	KUNIT_EXPECT_TRUE(test, wiped(key_of(test, 1)));
 }
 
 static void room_for_keys(struct kunit *test)
@@ -797,6 +816,7 @@ static struct kunit_case keys_cases[] = {
 	KUNIT_CASE(confirmed_then_dead),
 	KUNIT_CASE(auth_failures),
 	KUNIT_CASE(secrets_wiped),
+	KUNIT_CASE(secrets_wiped_later),
 	KUNIT_CASE(room_for_keys),
 	KUNIT_CASE(refused_installs),
 	KUNIT_CASE(earlier_epoch),

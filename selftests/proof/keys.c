@@ -5,7 +5,8 @@
  * no counter twice, also if another CPU takes some at the same moment. Dead keys that no burst uses have no
  * secrets. Keys are freed once, outside of the ring. Each that has a user has a reference to the peer.
  *
- * Secrets have 2 bytes, a peer 2 keys. Lists find their entries in a way that is easier to prove.
+ * Secrets have 2 bytes, a peer 2 keys. Entries of lists and owners of users are found in a way that is
+ * easier to prove.
  *
  * sed: peer/keys.h s/KEYS_PER_PEER		8/KEYS_PER_PEER 2/
  * sed: crypto/chunk.h s/OMERTA_SECRET_LEN		32/OMERTA_SECRET_LEN 2/
@@ -36,6 +37,14 @@ static struct omerta_key *key_of(const struct list_head *node)
 	return node == &key0.list ? &key0 : node == &key1.list ? &key1 : &key2;
 }
 
+static struct omerta_key *key_with(const struct percpu_ref *users)
+{
+	return users == &key0.users ? &key0 : users == &key1.users ? &key1 : &key2;
+}
+
+#undef container_of
+#define container_of(ptr, type, member)	key_with(ptr)
+
 #undef list_for_each_entry
 #define list_for_each_entry(key, head, member)						\
 	for (struct list_head *node = (head)->next;					\
@@ -57,6 +66,9 @@ static struct omerta_key *key_of(const struct list_head *node)
 
 #undef kfree_rcu
 #define kfree_rcu(key, member)	release(key)
+
+#undef kfree
+#define kfree(key)	((void)(key))
 
 #undef kfree_sensitive
 #define kfree_sensitive(key)	((void)(key))
@@ -114,7 +126,7 @@ static void release(struct omerta_key *key)
 {
 	unsigned int i;
 
-	prove(is_wiped(key) && !key->users && !key->refs);
+	prove(is_wiped(key) && !key->users.count && !key->refs);
 	for (i = 0; i < N; i++) {
 		if (key != keys[i])
 			continue;
@@ -180,9 +192,10 @@ static bool key_holds(const struct omerta_key *key, unsigned int bursts)
 	bool is_dead = key->state == OMERTA_KEY_STATE_DEAD;
 
 	return key->state <= OMERTA_KEY_STATE_DEAD &&
-	       key->users == !is_dead + bursts && key->refs == 1 + !!key->users &&
-	       key->node.is_in == !is_dead && (key->users || is_wiped(key)) &&
-	       key->used->is_free == !key->users &&
+	       key->users.is_dead == is_dead && key->users.count == !is_dead + bursts &&
+	       key->refs == 1 + !!key->users.count &&
+	       key->node.is_in == !is_dead && (key->users.count || is_wiped(key)) &&
+	       key->used->is_free == !key->users.count &&
 	       key->limits.hard_records <= OMERTA_COUNTER_LIMIT &&
 	       key->tx_next.counter <= key->limits.hard_records &&
 	       key->tx_bytes.counter <= key->limits.hard_bytes &&
@@ -213,7 +226,7 @@ static void any_ring(void)
 		*keys[i] = any_key;
 		keys[i]->ring = &ring;
 		keys[i]->used = &used[i];
-		used[i].is_free = !any_key.users;
+		used[i].is_free = !any_key.users.count;
 		list_add_tail(&keys[i]->list, &ring.keys);
 		if (nondet_bool())
 			ring.active = keys[i];
@@ -225,7 +238,7 @@ static void any_ring(void)
 	peer_refs = 0;
 	for (i = 0; i < n_keys; i++) {
 		assume(key_holds(keys[i], in_flight[i]));
-		peer_refs += !!keys[i]->users;
+		peer_refs += !!keys[i]->users.count;
 	}
 	assume(n_keys < 2 || (key0.seq < key1.seq &&
 			      (key0.local_id != key1.local_id || !key0.node.is_in || !key1.node.is_in)));
@@ -240,7 +253,7 @@ static void prove_ring(void)
 
 	prove(!ring.lock.held);
 	for (i = 0; i < n_keys; i++)
-		refs += !!keys[i]->users;
+		refs += !!keys[i]->users.count;
 	list_for_each_entry(key, &ring.keys, list) {
 		unsigned int bursts = 0;
 
@@ -408,7 +421,7 @@ void prove_last_burst(void)
 	any_ring();
 	assume(i < n_keys && in_flight[i]);
 	omerta_keyring_clear(&ring);
-	prove(keys[i]->users == 1 && !is_free[i]);
+	prove(keys[i]->users.count == 1 && !is_free[i]);
 	omerta_key_put(keys[i]);
 	prove(is_free[i]);
 }

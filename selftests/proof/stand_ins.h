@@ -60,8 +60,47 @@ typedef struct {
 
 typedef unsigned int refcount_t;
 #define refcount_set(r, n)	(*(r) = (n))
-#define refcount_inc_not_zero(r)	(*(r) && ++*(r))
 #define refcount_dec_and_test(r)	(prove(*(r)), !--*(r))
+
+/* A key's users, without a grace period before those of a dead one are counted */
+struct percpu_ref {
+	unsigned int count;
+	bool is_dead;
+};
+
+void omerta_key_unused(struct percpu_ref *users);
+
+static inline int percpu_ref_init(struct percpu_ref *ref, void (*release)(struct percpu_ref *ref),
+				  unsigned int flags, gfp_t gfp)
+{
+	ref->count = 1;
+	ref->is_dead = false;
+	return nondet_bool() ? -ENOMEM : 0;
+}
+
+static inline bool percpu_ref_tryget_live(struct percpu_ref *ref)
+{
+	if (ref->is_dead)
+		return false;
+	ref->count++;
+	return true;
+}
+
+static inline void percpu_ref_put(struct percpu_ref *ref)
+{
+	prove(ref->count);
+	if (!--ref->count)
+		omerta_key_unused(ref);
+}
+
+static inline void percpu_ref_kill(struct percpu_ref *ref)
+{
+	prove(!ref->is_dead);
+	ref->is_dead = true;
+	percpu_ref_put(ref);
+}
+
+#define percpu_ref_exit(ref)	((void)(ref))
 
 struct rhashtable {
 };
