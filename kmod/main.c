@@ -23,7 +23,10 @@ static void end_devices(void)
 {
 	omerta_buf_exit();
 	omerta_workers_exit();
-	/* RCU callbacks of keys are in the module's text, and those of the peers that they put. */
+	/*
+	 * percpu_ref_kill() has queued RCU callbacks that call the module's text. They put peers,
+	 * whose own callbacks follow.
+	 */
 	rcu_barrier();
 	rcu_barrier();
 }

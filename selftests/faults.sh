@@ -73,8 +73,9 @@ test_handshake_key() {
 	faults 3 $request -- key-del ifname=str:omr0 peer-id=u32:2 local-id=u32:5
 	is "$used" used_secrets
 	on a omertactl key del omr0 peer 2 local-id 5
+	# After a grace period
 	# shellcheck disable=SC2086 # words
-	on a ./nl.py $request
+	await on a ./nl.py $request
 }
 
 used_secrets() {

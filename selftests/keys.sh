@@ -354,10 +354,10 @@ test_used_secrets() {
 	on a omertactl link del omr0
 	make_dev a
 	is $((before + 1)) used_secrets a
-	# An expired key of a handshake can be installed again.
+	# An expired key of a handshake can be installed again, after a grace period.
 	make_peer a b
 	for _ in 1 2; do
-		on a ./nl.py key-new ifname=str:omr0 peer-id=u32:2 local-id=u32:1 remote-id=u32:1 \
+		await on a ./nl.py key-new ifname=str:omr0 peer-id=u32:2 local-id=u32:1 remote-id=u32:1 \
 			"rx-secret=hex:$(printf '%064d' 1)" "tx-secret=hex:$(printf '%064d' 2)" \
 			handshake=hex: seal-time=u32:1 open-time=u32:1
 		await is dead sh -c "ip netns exec omt-a omertactl -j key show omr0 | jq -r '.[-1].state'"

@@ -30,16 +30,16 @@ static void peer_kill_keys_suspend(struct omerta_peer *peer)
 	omerta_peer_kill_keys(peer, OMERTA_KEY_LIMIT_SUSPEND, OMERTA_KEYS_ALL);
 }
 
-static void kill_outlived(struct work_struct *work)
-{
-	omerta_devices_each_peer(peer_kill_outlived);
-}
-
-/* Secrets are zeroized after a grace period. */
+/* Kill keys, and wait for the RCU callbacks that zeroize the secrets of unused ones. */
 static void kill_keys(void (*kill)(struct omerta_peer *peer))
 {
 	omerta_devices_each_peer(kill);
 	rcu_barrier();
+}
+
+static void kill_outlived(struct work_struct *work)
+{
+	omerta_devices_each_peer(peer_kill_outlived);
 }
 
 static DECLARE_WORK(kill_work, kill_outlived);

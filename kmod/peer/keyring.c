@@ -39,7 +39,7 @@ atomic_t omerta_keys_epoch __read_mostly;
  * @dev: the device
  * @peer_id: the peer's id
  * @channel: the peer's channel
- * @ops: what the peer does; called without locks of the ring, but for @get and @put
+ * @ops: what the peer does; called without locks of the ring, but for @get
  */
 void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
 			 struct net_device *dev, u32 peer_id, u32 channel,
@@ -55,7 +55,7 @@ void omerta_keyring_init(struct omerta_keyring *ring, struct rhashtable *table,
 	ring->ops = ops;
 }
 
-/* Remove a key from the ring. Its memory is freed when the last burst is done. */
+/* Remove a key from the ring. Its memory is freed after its last user. */
 static void unlink_key(struct omerta_key *key)
 {
 	struct omerta_keyring *ring = key->ring;

@@ -76,7 +76,7 @@ struct omerta_keyring;
  * @rx_secret: receive secret, zeroized after the last of @users
  * @ring: keys of the same peer; constant
  * @users: one while the key is not dead, and one of each burst in flight. All of them together
- *	   have a reference to the peer. Each CPU counts its own while the key is not dead.
+ *	   have a reference to the peer. Each CPU counts its own until the key dies.
  * @local_id: key id of records received; constant
  * @remote_id: key id of records sent; constant
  * @epoch: omerta_keys_epoch before the secrets were made; constant

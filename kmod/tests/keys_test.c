@@ -109,8 +109,9 @@ static void keys_exit(struct kunit *test)
 {
 	omerta_keyring_clear(&fix.ring);
 	rhashtable_destroy(&fix.table);
-	/* Freed keys refer to nothing of ours, but their table does. */
+	/* RCU callbacks of keys put references to the peer. */
 	rcu_barrier();
+	KUNIT_EXPECT_EQ(test, fix.peer_refs, 0);
 }
 
 static const struct omerta_key_limits no_limits = {
@@ -665,7 +666,7 @@ static bool wiped(const struct omerta_key *key)
 	       !memchr_inv(key->tx_secret, 0, OMERTA_SECRET_LEN);
 }
 
-/* Secrets outlive a key's death only as long as bursts use them. */
+/* Secrets outlive a key's death for a grace period, and as long as bursts use them. */
 static void secrets_wiped(struct kunit *test)
 {
 	struct omerta_key *key, *user;

@@ -2,7 +2,7 @@
 /*
  * The states of keys, by induction: any ring of up to two keys that is consistent is so after any step, and
  * no step moves a key's state back. A key seals only while it is the active one and within its limits, and
- * no counter twice, also if another CPU takes some at the same moment. Dead keys that no burst uses have no
+ * no counter twice, also if another CPU takes some at the same moment. Dead keys without users have no
  * secrets. Keys are freed once, outside of the ring. Each that has a user has a reference to the peer.
  *
  * Secrets have 2 bytes, a peer 2 keys. Entries of lists and owners of users are found in a way that is
@@ -18,6 +18,9 @@
  * break: peer/keys.c /memzero_explicit(key->rx_secret/d
  * break: peer/keys.c s/if (ring->latest == key)/if (0)/
  * break: peer/keys.c s/ring->ops->put(ring)/(void)ring/
+ * break: peer/keys.c s/percpu_ref_exit(users)/(void)users/
+ * break: peer/keys.c /percpu_ref_kill(/d
+ * break: peer/keyring.c s/percpu_ref_exit(&key->users)/key->limit = 0/
  * break: peer/keyring.c s/key->state != OMERTA_KEY_STATE_INSTALLED/key->state == OMERTA_KEY_STATE_DEAD/
  * break: peer/keyring.c s/(!active || active->seq < key->seq)/true/
  * break: peer/keyring.c s/now >= key->open_until/now > key->open_until + 1/
@@ -68,10 +71,10 @@ static struct omerta_key *key_with(const struct percpu_ref *users)
 #define kfree_rcu(key, member)	release(key)
 
 #undef kfree
-#define kfree(key)	((void)(key))
+#define kfree(key)	prove((key)->users.is_exited)
 
 #undef kfree_sensitive
-#define kfree_sensitive(key)	((void)(key))
+#define kfree_sensitive(key)	prove(!(key) || ((struct omerta_key *)(key))->users.is_exited)
 
 static void release(struct omerta_key *key);
 
@@ -126,7 +129,7 @@ static void release(struct omerta_key *key)
 {
 	unsigned int i;
 
-	prove(is_wiped(key) && !key->users.count && !key->refs);
+	prove(is_wiped(key) && !key->users.count && key->users.is_exited && !key->refs);
 	for (i = 0; i < N; i++) {
 		if (key != keys[i])
 			continue;
@@ -193,7 +196,7 @@ static bool key_holds(const struct omerta_key *key, unsigned int bursts)
 
 	return key->state <= OMERTA_KEY_STATE_DEAD &&
 	       key->users.is_dead == is_dead && key->users.count == !is_dead + bursts &&
-	       key->refs == 1 + !!key->users.count &&
+	       key->users.is_exited == !key->users.count && key->refs == 1 + !!key->users.count &&
 	       key->node.is_in == !is_dead && (key->users.count || is_wiped(key)) &&
 	       key->used->is_free == !key->users.count &&
 	       key->limits.hard_records <= OMERTA_COUNTER_LIMIT &&

@@ -62,10 +62,11 @@ typedef unsigned int refcount_t;
 #define refcount_set(r, n)	(*(r) = (n))
 #define refcount_dec_and_test(r)	(prove(*(r)), !--*(r))
 
-/* A key's users, without a grace period before those of a dead one are counted */
+/* A key's users. That those of a dead one are counted a grace period later is like one more burst. */
 struct percpu_ref {
 	unsigned int count;
 	bool is_dead;
+	bool is_exited;
 };
 
 void omerta_key_unused(struct percpu_ref *users);
@@ -73,9 +74,11 @@ void omerta_key_unused(struct percpu_ref *users);
 static inline int percpu_ref_init(struct percpu_ref *ref, void (*release)(struct percpu_ref *ref),
 				  unsigned int flags, gfp_t gfp)
 {
+	prove(release == omerta_key_unused);
 	ref->count = 1;
 	ref->is_dead = false;
-	return nondet_bool() ? -ENOMEM : 0;
+	ref->is_exited = nondet_bool();
+	return ref->is_exited ? -ENOMEM : 0;
 }
 
 static inline bool percpu_ref_tryget_live(struct percpu_ref *ref)
@@ -100,7 +103,11 @@ static inline void percpu_ref_kill(struct percpu_ref *ref)
 	percpu_ref_put(ref);
 }
 
-#define percpu_ref_exit(ref)	((void)(ref))
+static inline void percpu_ref_exit(struct percpu_ref *ref)
+{
+	prove(!ref->is_exited);
+	ref->is_exited = true;
+}
 
 struct rhashtable {
 };

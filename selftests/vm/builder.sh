@@ -64,20 +64,23 @@ build() {
 
 # The mounts are gone with the last process in there.
 enter() {
-	local root=$1 owner
+	local root=$1 owner=()
 
-	owner=$(id -u):$(id -g)
+	# Root of a user namespace may not choose groups.
+	(($(id -u) == 0)) || owner=("--userspec=$(id -u):$(id -g)")
 	shift
+	# There, a mount can only be had with those on it.
 	# shellcheck disable=SC2016 # expanded inside
 	as_root unshare -m --propagation private bash -euc '
-		root=$1 owner=$2
-		for dir in /proc /dev "$3" "$4"; do
+		root=$1
+		for dir in /proc /dev "$2" "$3"; do
 			mkdir -p "$root$dir"
-			mount --bind "$dir" "$root$dir"
+			mount --rbind "$dir" "$root$dir"
 		done
 		export PERL_BADLANG=0
-		exec chroot --userspec="$owner" "$root" "${@:5}"
-	' builder "$root" "$owner" "$TOP_DIR" "$CACHE" "$@"
+		shift 3
+		exec chroot "$@"
+	' builder "$root" "$TOP_DIR" "$CACHE" "${owner[@]}" "$root" "$@"
 }
 
 (($# > 1)) || die "usage: builder.sh gcc|riscv64|clang|tool|peers|herd|cbmc COMMAND..."
