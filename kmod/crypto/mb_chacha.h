@@ -550,7 +550,7 @@ static __always_inline void make_few(struct omerta_mb *mb, const struct omerta_m
 }
 #endif /* NARROW */
 
-/* Return how many lanes behind a batch generate @blocks, more than it has, together with it, or 0. */
+/* Return how many lanes behind a batch generate @blocks, more than its own, with it, or 0. */
 static __always_inline unsigned int lanes_behind(u32 blocks)
 {
 	if (blocks > LANES + MORE)

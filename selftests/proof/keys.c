@@ -230,6 +230,7 @@ static void any_ring(void)
 		keys[i]->ring = &ring;
 		keys[i]->used = &used[i];
 		used[i].is_free = !any_key.users.count;
+		keys[i]->users.is_exited = !any_key.users.count;
 		list_add_tail(&keys[i]->list, &ring.keys);
 		if (nondet_bool())
 			ring.active = keys[i];
