@@ -20,8 +20,8 @@ EDGE = 64
 P = (1 << 130) - 5
 CLAMP = 0x0ffffffc0ffffffc0ffffffc0fffffff
 # The extremes, and roots of numbers below 2^64: their 2nd, 4th, 8th or 16th power modulo P is
-# small, and is reached from above 2^130. Found among products of roots of small primes. The last
-# two have squares just below 2^130.
+# small. The square of the first of them is computed as a number above P. They were found among
+# products of roots of small primes. The last two have squares just below 2^130.
 MULTIPLIERS = (
     0, 1, 4 << 64, CLAMP, CLAMP >> 64, CLAMP >> 64 << 64, (1 << 128) - 1,
     0x0877cdf8024a29a4073c44380213df78, 0x079075e40537c19004fd74b8048e2dca,
