@@ -83,6 +83,7 @@ test_full_queue() {
 	local numbers
 
 	half_made
+	keep_order b to_a
 	watch_events a
 	install_key a b
 	install_key b a

@@ -121,6 +121,7 @@ order() {
 	make_veth a b
 	on a ip link set to_b mtu 65535
 	on b ip link set to_a mtu 65535
+	keep_order b to_a
 	make_tunnel
 	on a ip link set omr0 mtu 63000
 	# fq_codel would drop packets that waited for long.
@@ -135,8 +136,7 @@ capture_600() {
 	await grep -q listening "$DIR/err"
 }
 
-# Records left in the order of their counters. They may be sent by different CPUs, so a
-# veth's receiving end says nothing.
+# Records left in the order of their counters.
 left_in_order() {
 	python3 - "$DIR/pcap" <<-'END'
 		import struct, sys

@@ -24,6 +24,11 @@ setup() {
 	ip -n wire-b addr add 192.0.2.2/24 dev vb
 	ip -n wire-a link set va up
 	ip -n wire-b link set vb up
+	# A shaped link has no room for questions where the other end is.
+	ip -n wire-a neigh add 192.0.2.2 dev va \
+		lladdr "$(ip netns exec wire-b cat /sys/class/net/vb/address)"
+	# One CPU receives all packets: those of different senders could overtake each other.
+	ip netns exec wire-b tee /sys/class/net/vb/queues/rx-0/rps_cpus <<<1
 	for name in rx tx; do
 		(umask 077 && head -c 32 /dev/urandom | base64 >"$DIR/$name")
 	done

@@ -406,6 +406,8 @@ for size in map(int, sys.argv[2:]):
 def batches_out(peer):
     """Packets that waited together come in order, in fewer records, none too long."""
     peer.set_class(0)
+    # The device learns where its peer is.
+    keepalive(peer)
     set_mtu(1376)
     random.seed(1)
     sizes = [random.choice((1, 33, 64, 301, 680, random.randrange(1349))) for _ in range(300)]
