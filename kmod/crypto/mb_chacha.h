@@ -140,38 +140,95 @@ static __always_inline void four_rounds(state_t *x, int batches, bool half, half
 #undef ROW
 }
 
-static __always_inline void double_round(state_t *x, int batches, bool half, half_t *y)
+static __always_inline void double_round(state_t *x, int batches, bool half, half_t *y,
+					 lanes_t *kept)
 {
 	four_rounds(x, batches, half, y, false);
 	four_rounds(x, batches, half, y, true);
 }
 #else
-/* One quarter round after the other: four at once would need too many registers. */
-static __always_inline void quarter_round(lanes_t *x, int a, int b, int c, int d)
+#if defined(BYTE_SHUFFLES) && !defined(MB_IN_C)
+/* The order of bytes stays in memory: compilers would keep it in a register. */
+static const u8 order16[] __aligned(32) = { QUADS2(ROL16), QUADS2(ROL16) };
+static const u8 order8[] __aligned(32) = { QUADS2(ROL8), QUADS2(ROL8) };
+
+static __always_inline lanes_t shuffle_bytes(lanes_t v, const u8 *order)
 {
-	x[a] += x[b];
-	x[d] = rotate16(x[d] ^ x[a]);
-	x[c] += x[d];
-	x[b] = rotate12(x[b] ^ x[c]);
-	x[a] += x[b];
-	x[d] = rotate8(x[d] ^ x[a]);
-	x[c] += x[d];
-	x[b] = rotate7(x[b] ^ x[c]);
+#if LANES == 4
+	asm("pshufb %1, %0" : "+x" (v) : "m" (*(const lanes_t *)order));
+#else
+	asm("vpshufb %1, %0, %0" : "+x" (v) : "m" (*(const lanes_t *)order));
+#endif
+	return v;
 }
 
-static __always_inline void double_round(state_t *made, int batches, bool half,
-					 half_t *y)
+#define shuffle16(v)	shuffle_bytes(v, order16)
+#define shuffle8(v)	shuffle_bytes(v, order8)
+#else
+#define shuffle16(v)	rotate16(v)
+#define shuffle8(v)	rotate8(v)
+#endif
+
+/* Quarter rounds of columns or diagonals @q and @q + 1, interleaved by operation */
+static __always_inline void two_rounds(lanes_t *x, int q, bool diagonal)
+{
+	int i;
+
+#define ROW(r)			(4 * (r) + (q + i + diagonal * (r)) % 4)
+#define ADD(a, b) do {							\
+	UNROLLED for (i = 0; i < 2; i++)				\
+		x[ROW(a)] += x[ROW(b)];					\
+} while (0)
+#define TURN(a, b, turn) do {						\
+	UNROLLED for (i = 0; i < 2; i++)				\
+		x[ROW(a)] ^= x[ROW(b)];					\
+	UNROLLED for (i = 0; i < 2; i++)				\
+		x[ROW(a)] = turn(x[ROW(a)]);				\
+} while (0)
+	ADD(0, 1);
+	TURN(3, 0, shuffle16);
+	ADD(2, 3);
+	TURN(1, 2, rotate12);
+	ADD(0, 1);
+	TURN(3, 0, shuffle8);
+	ADD(2, 3);
+	TURN(1, 2, rotate7);
+#undef TURN
+#undef ADD
+#undef ROW
+}
+
+/* Keep vector @from of the third row and the next one in memory, and take the other two back. */
+static __always_inline void exchange(lanes_t *x, lanes_t *kept, int from)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < 2; i++) {
+		kept[from + i] = x[8 + from + i];
+		/* Else compilers keep it in a register as well, and spill others. */
+		asm("" : "+m" (kept[from + i]));
+	}
+	UNROLLED
+	for (i = 2; i < 4; i++)
+		x[8 + (from + i) % 4] = kept[(from + i) % 4];
+}
+
+/*
+ * For 16 registers, of which intermediate results need two: so two vectors of the third row, those
+ * not used meanwhile, are in @kept, at the beginning and at the end the last two.
+ */
+static __always_inline void double_round(state_t *made, int batches, bool half, half_t *y,
+					 lanes_t *kept)
 {
 	lanes_t *x = made[0];
 
-	quarter_round(x, 0, 4, 8, 12);
-	quarter_round(x, 1, 5, 9, 13);
-	quarter_round(x, 2, 6, 10, 14);
-	quarter_round(x, 3, 7, 11, 15);
-	quarter_round(x, 0, 5, 10, 15);
-	quarter_round(x, 1, 6, 11, 12);
-	quarter_round(x, 2, 7, 8, 13);
-	quarter_round(x, 3, 4, 9, 14);
+	two_rounds(x, 0, false);
+	exchange(x, kept, 0);
+	two_rounds(x, 2, false);
+	two_rounds(x, 0, true);
+	exchange(x, kept, 2);
+	two_rounds(x, 2, true);
 }
 #endif
 
@@ -311,6 +368,7 @@ static __always_inline void make_blocks(state_t *made, int batches, unsigned int
 					struct omerta_mb_cursor *c)
 {
 	const bool half = more > FEW, few = more && !half;
+	lanes_t *kept = (lanes_t *)mb->blocks;
 	const u32 *k = mb->secret;
 	state_t x[BATCHES] __uninitialized;
 	lanes_t last[SETS] __uninitialized;
@@ -333,14 +391,22 @@ static __always_inline void make_blocks(state_t *made, int batches, unsigned int
 	UNROLLED
 	for (j = 0; j < batches; j++)
 		begin_state(x[j], k, l, j);
+#ifndef MANY_REGISTERS
+	kept[2] = x[0][10];
+	kept[3] = x[0][11];
+#endif
 	for (i = 0; i < 10; i++) {
-		double_round(x, batches, half, y);
+		double_round(x, batches, half, y, kept);
 		if (few)
 			double_round_of_rows(rows);
 		if (next && i < BLOCKS / PER_ROUND)
 			for (j = 0; j < PER_ROUND; j++)
 				next_block(c, next, i * PER_ROUND + j);
 	}
+#ifndef MANY_REGISTERS
+	x[0][10] = kept[2];
+	x[0][11] = kept[3];
+#endif
 	/* Read the secret again: kept until here, it would be spilled to the stack. */
 	OPTIMIZER_HIDE_VAR(k);
 	UNROLLED
