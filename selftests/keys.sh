@@ -84,6 +84,7 @@ test_full_queue() {
 
 	half_made
 	keep_order b to_a
+	introduce a b
 	watch_events a
 	install_key a b
 	install_key b a

@@ -80,6 +80,11 @@ keep_order() {
 	on "$1" tee "/sys/class/net/$2/queues/rx-0/rps_cpus" <<<1
 }
 
+# introduce NS NS: each gets the other's link-layer address. Packets that wait for it may be overtaken.
+introduce() {
+	on "$1" ping -c 1 -W "$WAIT" "$("outer$OUTER" "$1" "$2")"
+}
+
 set_outer() {
 	on "$1" ip addr add "$(outer4 "$2" "$1")/24" dev "to_$2"
 	on "$1" ip addr add "$(outer6 "$2" "$1")/64" dev "to_$2" nodad

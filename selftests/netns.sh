@@ -122,6 +122,7 @@ order() {
 	on a ip link set to_b mtu 65535
 	on b ip link set to_a mtu 65535
 	keep_order b to_a
+	introduce a b
 	make_tunnel
 	on a ip link set omr0 mtu 63000
 	# fq_codel would drop packets that waited for long.
@@ -234,12 +235,12 @@ shared() {
 }
 
 test_shared_out() {
-	shared omr0 auto inline
+	shared omr0 percpu inline
 	sort -n "$DIR/numbers" | cmp - <(seq 0 599)
 }
 
 test_shared_in() {
-	shared to_b inline auto
+	shared to_b inline percpu
 	cmp <(seq 0 599) "$DIR/numbers"
 }
 
@@ -771,10 +772,10 @@ test_capture() {
 
 TESTS=(
 	test_v4_in_v4 test_v4_in_v6 test_v6_in_v4 test_v6_in_v6
-	test_policy_inline test_policy_percpu test_policy_auto
+	test_engines test_policy_inline test_policy_percpu test_policy_auto
 	test_large_mtu_512 test_large_mtu_512_percpu test_large_mtu_4096 test_mtu_refused
-	test_order_out test_order_in test_counters test_super_packets test_big_packets
-	test_udp_segments
+	test_order_out test_order_in test_shared_out test_shared_in test_counters
+	test_super_packets test_big_packets test_udp_segments
 	test_capture test_ecn test_roaming_v4 test_roaming_v6
 	test_endpoint_held
 	test_source_of_route_v4 test_source_of_route_v6 test_source_of_silence

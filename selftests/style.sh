@@ -95,6 +95,16 @@ products() {
 		grep -vE '\(u64\)[A-Za-z0-9_.>-]+ \* |[0-9]ULL \* '
 }
 
+# A test that no list names never runs.
+listed() {
+	local file name
+
+	while IFS=: read -r file name; do
+		grep -qwE "$name" <(grep -hv "^$name()" selftests/*.sh selftests/vm/*) ||
+			echo "$file: $name runs nowhere"
+	done < <(grep -oE '^test_[a-z0-9_]+' selftests/*.sh)
+}
+
 language() {
 	selftests/language.py
 }
@@ -105,8 +115,8 @@ documents() {
 }
 
 CHECKS=(
-	layers checkpatch sparse coccinelle shell spelling manual drift versions products language
-	documents
+	layers checkpatch sparse coccinelle shell spelling manual drift versions products listed
+	language documents
 )
 
 main() {

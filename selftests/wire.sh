@@ -24,7 +24,7 @@ setup() {
 	ip -n wire-b addr add 192.0.2.2/24 dev vb
 	ip -n wire-a link set va up
 	ip -n wire-b link set vb up
-	# A shaped link has no room for questions where the other end is.
+	# Packets that wait for its address could be overtaken, and a shaped link hardly carries questions.
 	ip -n wire-a neigh add 192.0.2.2 dev va \
 		lladdr "$(ip netns exec wire-b cat /sys/class/net/vb/address)"
 	# One CPU receives all packets: those of different senders could overtake each other.
