@@ -67,7 +67,8 @@ struct omerta_mb_cursor {
  * @secret: the ChaCha20 key, as words in the CPU's byte order
  * @key: one-time Poly1305 keys in the CPU's byte order, word w of chunk i at [w][i]
  * @tag: tags, words of chunk i at [0][i] and [1][i]
- * @blocks: key stream, in the engine's lanes, or the stashed blocks in the order of use
+ * @blocks: key stream, in the engine's lanes, or the stashed blocks in the order of use; while it
+ *	is made, what registers do not hold
  * @group: state of the chunks whose tags are made
  */
 struct omerta_mb {

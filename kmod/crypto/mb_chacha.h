@@ -147,6 +147,9 @@ static __always_inline void double_round(state_t *x, int batches, bool half, hal
 	four_rounds(x, batches, half, y, true);
 }
 #else
+/* Memory for double_round() is wiped with the fewest blocks. */
+static_assert(4 * sizeof(lanes_t) <= FEW * OMERTA_BLOCK_LEN);
+
 #if defined(BYTE_SHUFFLES) && !defined(MB_IN_C)
 /* The order of bytes stays in memory: compilers would keep it in a register. */
 static const u8 order16[] __aligned(32) = { QUADS2(ROL16), QUADS2(ROL16) };
@@ -358,11 +361,11 @@ static __always_inline void begin_half(half_t *y, const u32 *k,
 #define PER_ROUND	(BLOCKS < 8 ? 1 : BLOCKS / 8)
 
 /*
- * Generate the blocks of the first lanes of @l, and those of @more lanes behind in
- * @mb->blocks[LANES]: FEW, or MORE as half a batch in shorter vectors. The next blocks are set up
- * in between, so that the processor overlaps both.
+ * Generate the blocks of the first lanes of @l in @made, and in @mb->blocks[LANES] further batches,
+ * or those of @more lanes: FEW, or MORE as half a batch in shorter vectors. The next blocks are set
+ * up in between, so that the processor overlaps both.
  */
-static __always_inline void make_blocks(state_t *made, int batches, unsigned int more,
+static __always_inline void make_blocks(lanes_t *made, int batches, unsigned int more,
 					struct omerta_mb *mb, const struct omerta_mb_lanes *l,
 					struct omerta_mb_lanes *next,
 					struct omerta_mb_cursor *c)
@@ -409,14 +412,16 @@ static __always_inline void make_blocks(state_t *made, int batches, unsigned int
 #endif
 	/* Read the secret again: kept until here, it would be spilled to the stack. */
 	OPTIMIZER_HIDE_VAR(k);
+	/* The first one last: it stays in registers. */
 	UNROLLED
-	for (j = 0; j < batches; j++) {
+	for (j = batches - 1; j >= 0; j--) {
+		lanes_t *to = j ? (lanes_t *)&mb->blocks[LANES * j] : made;
 		state_t begun __uninitialized;
 
 		begin_state(begun, k, l, j);
 		UNROLLED
 		for (i = 0; i < 16; i++)
-			made[j][i] = x[j][i] + begun[i];
+			to[i] = x[j][i] + begun[i];
 	}
 	if (few)
 		end_rows(&mb->blocks[LANES], rows, last, k);
@@ -550,7 +555,7 @@ static __always_inline void make_batch(struct omerta_mb *mb, const struct omerta
 	state_t x __uninitialized;
 	int i;
 
-	make_blocks(&x, 1, more, mb, l, next, c);
+	make_blocks(x, 1, more, mb, l, next, c);
 	if (keys) {
 		UNROLLED
 		for (i = 0; i < 8; i++)
@@ -756,16 +761,16 @@ static __always_inline void crypt_batches(struct omerta_mb *mb,
 					  struct omerta_mb_lanes *next,
 					  struct omerta_mb_cursor *c)
 {
-	state_t *made = (state_t *)mb->blocks;
 	state_t x __uninitialized;
 	int i, j;
 
 	mb->made = BLOCKS;
-	make_blocks(made, BATCHES, 0, mb, l, next, c);
-	for (j = 0; j < BATCHES; j++) {
+	make_blocks(x, BATCHES, 0, mb, l, next, c);
+	xor_blocks(mb, x, l, 0);
+	for (j = 1; j < BATCHES; j++) {
 		UNROLLED
 		for (i = 0; i < 16; i++)
-			x[i] = made[j][i];
+			x[i] = ((lanes_t *)&mb->blocks[LANES * j])[i];
 		xor_blocks(mb, x, l, LANES * j);
 	}
 }
@@ -786,7 +791,7 @@ static __always_inline void crypt_batch(struct omerta_mb *mb, const struct omert
 {
 	state_t x __uninitialized;
 
-	make_blocks(&x, 1, more, mb, l, next, c);
+	make_blocks(x, 1, more, mb, l, next, c);
 	xor_blocks(mb, x, l, 0);
 #ifdef NARROW
 	if (more > FEW)
