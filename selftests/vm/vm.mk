@@ -10,7 +10,7 @@ export KERNEL ARCH_DEB
 	check-uml check-intree check-kselftest check-package check-fresh check-suites check-ciphers \
 	check-dissector check-ynl check-tracers check-networkmanager check-dashboard check-proof \
 	check-race check-older check-model uml hostile style bench-tunnel bench-channels bench-peers bench-chunk bench-parts \
-	bench-report bench-perf bench-trace bench-compare
+	bench-bounds bench-report bench-perf bench-trace bench-compare
 
 vm-deps:
 	@selftests/vm/deps.sh
@@ -122,6 +122,12 @@ bench-chunk:		## the cipher in chunks, and ways to hand work over
 bench-parts:		## parts of the cipher's work, for packets in chunks of 512 and 2048 bytes
 	@selftests/vm/deps.sh
 	@$(MAKE) -s -C selftests/perf/peers OBJ=$(CURDIR)/build/peers parts
+
+bench-bounds:		## the cipher's vector instructions if none waits for another; x86-64
+	@[ "$$(uname -m)" = x86_64 ] || { echo "bench-bounds: only for x86-64" >&2; exit 1; }
+	@selftests/vm/deps.sh
+	@$(MAKE) -s -C selftests/perf/peers OBJ=$(CURDIR)/build/peers follow
+	@selftests/perf/bounds.py build/peers
 
 bench-report:		## report of the last bench-chunk
 	@[ -e build/bench-chunk.json ] || selftests/perf/bench_chunk.sh
