@@ -7,7 +7,7 @@
 #define MASK26	((1ULL << 26) - 1)
 
 /*
- * A limb as a factor, and a multiply-accumulate. Tools that track values through the code
+ * A limb as a factor, a product, and one that is added to a sum. Tools that track values through the code
  * (const_time.c) need the C form, as they do not understand the assembler's.
  */
 #ifdef __ARM_NEON
@@ -16,6 +16,14 @@ typedef halves_t factor_t;
 static __always_inline factor_t factor(ways_t limb)
 {
 	return __builtin_convertvector(limb, factor_t);
+}
+
+static __always_inline ways_t mul(factor_t a, factor_t b)
+{
+	ways_t product;
+
+	asm("umull %0.2d, %1.2s, %2.2s" : "=w" (product) : "w" (a), "w" (b));
+	return product;
 }
 
 static __always_inline ways_t mul_add(ways_t sum, factor_t a, factor_t b)
@@ -31,10 +39,27 @@ static __always_inline factor_t factor(ways_t limb)
 	return limb;
 }
 
+static __always_inline ways_t mul(factor_t a, factor_t b)
+{
+#ifdef MB_IN_C
+	return (a & U32_MAX) * (b & U32_MAX);
+#else
+	ways_t product;
+
+#ifdef __AVX2__
+	asm("vpmuludq %2, %1, %0" : "=v" (product) : "v" (a), "v" OR_MEMORY (b));
+#else
+	asm("movdqa %1, %0\n\tpmuludq %2, %0"
+	    : "=&x" (product) : "x" (a), "x" OR_MEMORY (b));
+#endif
+	return product;
+#endif
+}
+
 static __always_inline ways_t mul_add(ways_t sum, factor_t a, factor_t b)
 {
 #ifdef MB_IN_C
-	sum += (a & U32_MAX) * (b & U32_MAX);
+	sum += mul(a, b);
 #else
 	ways_t product;
 
@@ -62,8 +87,9 @@ struct powers {
 	factor_t r[5], r5[5], rr[5], rr5[5];
 };
 
-static __always_inline void mul_add_all(ways_t *d, const ways_t *a,
-					const factor_t *r, const factor_t *r5)
+/* Add a product of numbers to @d, which is nothing yet if it is the @first. */
+static __always_inline void mul_add_all(ways_t *d, const ways_t *a, const factor_t *r,
+					const factor_t *r5, bool first)
 {
 	int i, j;
 
@@ -72,9 +98,12 @@ static __always_inline void mul_add_all(ways_t *d, const ways_t *a,
 		factor_t f = factor(a[i]);
 
 		UNROLLED
-		for (j = 0; j < 5; j++)
-			d[(i + j) % 5] = mul_add(d[(i + j) % 5], f,
-						 i + j < 5 ? r[j] : r5[j]);
+		for (j = 0; j < 5; j++) {
+			factor_t b = i + j < 5 ? r[j] : r5[j];
+			ways_t *sum = &d[(i + j) % 5];
+
+			*sum = first && !i ? mul(f, b) : mul_add(*sum, f, b);
+		}
 	}
 }
 
@@ -168,10 +197,10 @@ static __always_inline void multiply(ways_t *to, const ways_t *a, const ways_t *
 {
 	factor_t r[5] __uninitialized;
 	factor_t r5[5] __uninitialized;
-	ways_t d[5] = {};
+	ways_t d[5] __uninitialized;
 
 	to_factors(r, r5, b);
-	mul_add_all(d, a, r, r5);
+	mul_add_all(d, a, r, r5, true);
 	carry(to, d);
 }
 
@@ -196,12 +225,12 @@ static __always_inline void add_two(ways_t *h, const struct powers *p, const way
 				    ways_t bit, ways_t bit2, bool first)
 {
 	ways_t m[5] __uninitialized;
-	ways_t d[5] = {};
+	ways_t d[5] __uninitialized;
 
 	block_limbs(m, v, bit);
-	mul_add_all(d, m, p->r, p->r5);
+	mul_add_all(d, m, p->r, p->r5, true);
 	if (!first)
-		mul_add_all(d, h, p->rr, p->rr5);
+		mul_add_all(d, h, p->rr, p->rr5, false);
 	carry(h, d);
 	block_limbs(m, v + 2, bit2);
 	add_limbs(h, m);
@@ -214,13 +243,13 @@ static __always_inline void end_sum(ways_t *h, const ways_t *weight, const ways_
 	factor_t f[5] __uninitialized;
 	factor_t f5[5] __uninitialized;
 	ways_t m[5] __uninitialized;
-	ways_t d[5] = {};
+	ways_t d[5] __uninitialized;
 
 	block_limbs(m, v, bit);
 	to_factors(f, f5, r);
-	mul_add_all(d, m, f, f5);
+	mul_add_all(d, m, f, f5, true);
 	to_factors(f, f5, weight);
-	mul_add_all(d, h, f, f5);
+	mul_add_all(d, h, f, f5, false);
 	carry(h, d);
 }
 
