@@ -543,19 +543,35 @@ static void xor_stash(u8 *to, const u8 *from, const u8 *stash, u32 len)
 		to[i] = from[i] ^ stash[i];
 }
 
+#if defined(IS_NARROW) || BATCHES > 1
+/* Transpose the blocks from @at on, which are in lanes. */
+static __always_inline void transpose_made(struct omerta_mb *mb, unsigned int at)
+{
+	state_t x __uninitialized;
+	int i;
+
+	__builtin_memcpy(x, &mb->blocks[at], sizeof(x));
+	transpose(x);
+	UNROLLED
+	for (i = 0; i < LANES; i++)
+		store_block(mb->blocks[at + i], x, i);
+}
+#endif
+
 /*
- * Generate a batch of blocks, and those of @more lanes behind: none, FEW or MORE. The first @keys
- * are one-time keys, those of chunks from @first on; the others are stashed.
+ * Generate a batch of blocks, and those of @more lanes behind: none, FEW, MORE, or LANES as another
+ * batch. The first @keys are one-time keys, those of chunks from @first on; the others are stashed.
  */
 static __always_inline void make_batch(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
 				       unsigned int more, unsigned int first, unsigned int keys,
 				       struct omerta_mb_lanes *next,
 				       struct omerta_mb_cursor *c)
 {
+	const bool two = more == LANES;
 	state_t x __uninitialized;
 	int i;
 
-	make_blocks(x, 1, more, mb, l, next, c);
+	make_blocks(x, 1 + two, two ? 0 : more, mb, l, next, c);
 	if (keys) {
 		UNROLLED
 		for (i = 0; i < 8; i++)
@@ -567,8 +583,12 @@ static __always_inline void make_batch(struct omerta_mb *mb, const struct omerta
 		for (i = 0; i < LANES; i++)
 			store_block(mb->blocks[i], x, i);
 	}
+#if BATCHES > 1
+	if (two)
+		transpose_made(mb, LANES);
+#endif
 #ifdef NARROW
-	if (more > FEW)
+	if (more > FEW && !two)
 		NARROW(transpose)(mb, LANES);
 #endif
 }
@@ -595,6 +615,15 @@ static noinline_for_stack void make_batch_and_more(struct omerta_mb *mb,
 						   unsigned int first, unsigned int keys)
 {
 	make_batch(mb, l, MORE, first, keys, NULL, NULL);
+}
+#endif
+
+#if BATCHES > 1
+static noinline_for_stack void make_two_batches(struct omerta_mb *mb,
+						const struct omerta_mb_lanes *l,
+						unsigned int first, unsigned int keys)
+{
+	make_batch(mb, l, LANES, first, keys, NULL, NULL);
 }
 #endif
 
@@ -625,7 +654,7 @@ static __always_inline void make_few(struct omerta_mb *mb, const struct omerta_m
 static __always_inline unsigned int lanes_behind(u32 blocks)
 {
 	if (blocks > LANES + MORE)
-		return 0;
+		return blocks <= 2 * LANES && BATCHES > 1 ? LANES : 0;
 	return blocks > LANES + FEW ? MORE : FEW;
 }
 
@@ -676,6 +705,11 @@ static __always_inline unsigned int make_keys(struct omerta_mb *mb,
 #endif
 	if (more) {
 		mb->made = LANES + more;
+#if BATCHES > 1
+		if (more == LANES)
+			make_two_batches(mb, l, first, keys);
+		else
+#endif
 #ifdef NARROW
 		if (more > FEW)
 			make_batch_and_more(mb, l, first, keys);
@@ -690,21 +724,6 @@ static __always_inline unsigned int make_keys(struct omerta_mb *mb,
 	mb->cursor = c;
 	return keys;
 }
-
-#ifdef IS_NARROW
-/* Transpose the blocks from @at on, which are in lanes. */
-static __always_inline void transpose_made(struct omerta_mb *mb, unsigned int at)
-{
-	state_t x __uninitialized;
-	int i;
-
-	__builtin_memcpy(x, &mb->blocks[at], sizeof(x));
-	transpose(x);
-	UNROLLED
-	for (i = 0; i < LANES; i++)
-		store_block(mb->blocks[at + i], x, i);
-}
-#endif
 
 /* Use the key stream that make_keys() stashed; return the number of blocks. */
 static __always_inline u32 use_stash(struct omerta_mb *mb, struct omerta_mb_cursor *c)
