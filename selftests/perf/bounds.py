@@ -21,7 +21,7 @@ ENGINES = ("mb-avx512ifma", "mb-avx512vl", "mb-avx2")
 LISTS = {"16 of 512": [512] * 16, "a record": [512, 512, 384]}
 SAMPLES, SAMPLE = 8, 800
 LOOPS = 200
-# Of 256 bits and less, a rotation is a shuffle or two shifts whose results are joined.
+# Without AVX-512 a rotation is a shuffle, or two shifts whose results are joined.
 ALGORITHM = re.compile(r"v?p(add[dq]|xor[dq]?|rol[dq]|shufb|slld|srld|or|muludq|madd52[lh]uq)$")
 VECTOR = re.compile(r"%(?:[xyz]mm\d|k[0-7])")
 REGISTER = re.compile(r"%([xyz])mm\d+")

@@ -21,7 +21,7 @@
 
 #define ROUNDS	20000
 
-/* Of the linker */
+/* The linker defines them. */
 extern const char __executable_start, etext;
 
 static struct omerta_chunk chunk[OMERTA_CHUNK_LIST];
