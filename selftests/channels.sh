@@ -127,6 +127,7 @@ test_flows() {
 
 	make_both
 	keep_order b to_a
+	be_patient a omr0
 	for policy in inline percpu auto; do
 		on a omertactl link set omr0 policy "$policy"
 		on b omertactl link set omr0 policy "$policy"
@@ -213,6 +214,7 @@ test_moves() {
 
 	make_both
 	keep_order b to_a
+	be_patient a omr0
 	bg b timeout "$((5 * WAIT))" ./traffic.py receive-flows 32
 	to=$!
 	await udp_bound b 7777

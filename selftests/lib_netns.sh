@@ -167,6 +167,20 @@ set_qdisc() {
 	on "$1" tc qdisc replace dev "$2" $(qdisc_at "$1" "$2") "${@:3}"
 }
 
+# be_patient NS DEV: no queue drops packets that wait for long, as fq_codel does on a slow machine.
+be_patient() {
+	local i queues
+
+	if [[ $(qdisc_at "$1" "$2") == root ]]; then
+		on "$1" tc qdisc replace dev "$2" root pfifo limit 10000
+		return
+	fi
+	queues=$(on "$1" sh -c "ls /sys/class/net/$2/queues" | grep -c tx)
+	for ((i = 1; i <= queues; i++)); do
+		on "$1" tc qdisc replace dev "$2" parent "1:$(printf '%x' "$i")" pfifo limit 10000
+	done
+}
+
 # Memory that the kernel holds. Free pages do not tell: each CPU keeps some back.
 kernel_kb() {
 	echo 3 >/proc/sys/vm/drop_caches

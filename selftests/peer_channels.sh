@@ -66,6 +66,7 @@ flows() {
 	local to
 
 	keep_order "$2" "to_$1"
+	be_patient "$1" "$DEV"
 	bg "$2" timeout "$((5 * WAIT))" ./traffic.py receive-flows 32 "$COUNT"
 	to=$!
 	await udp_bound "$2" 7777
@@ -254,6 +255,7 @@ test_agents() {
 
 	pair_with_agents 'Channels = 2'
 	keep_order b to_a
+	be_patient a "$DEV"
 	pings a 10.9.0.2
 	both_open
 	is 51900 channel b a local-port

@@ -706,16 +706,18 @@ static __always_inline unsigned int make_keys(struct omerta_mb *mb,
 	if (more) {
 		mb->made = LANES + more;
 #if BATCHES > 1
-		if (more == LANES)
+		if (more == LANES) {
 			make_two_batches(mb, l, first, keys);
-		else
+			return keys;
+		}
 #endif
 #ifdef NARROW
-		if (more > FEW)
+		if (more > FEW) {
 			make_batch_and_more(mb, l, first, keys);
-		else
+			return keys;
+		}
 #endif
-			make_batch_and_few(mb, l, first, keys);
+		make_batch_and_few(mb, l, first, keys);
 		return keys;
 	}
 	mb->made = LANES;

@@ -7,8 +7,8 @@
 #define MASK26	((1ULL << 26) - 1)
 
 /*
- * A limb as a factor, a product, and one that is added to a sum. Tools that track values through the code
- * (const_time.c) need the C form, as they do not understand the assembler's.
+ * A limb as a factor, a product, and one that is added to a sum. Tools that track values through
+ * the code (const_time.c) need the C form, as they do not understand the assembler's.
  */
 #ifdef __ARM_NEON
 typedef halves_t factor_t;
