@@ -167,7 +167,12 @@ test_up_fails() {
 	await on a grep -q ' 00000000:1B5F ' /proc/net/udp
 	says 'listen-port is in use' up a
 	is "$before" state a
-	sed -i "s|^ListenPort.*|ListenPort = $PORT|" "$DIR/a.conf"
+	# Or that of a further channel.
+	sed -i "s|^ListenPort.*|ListenPort = $PORT\nChannels = 2\nChannelPort = 7007|; \$ a Channels = 2" \
+		"$DIR/a.conf"
+	says 'choose another listen-port or channel-port' up a
+	is "$before" state a
+	sed -i '/^Channel/d' "$DIR/a.conf"
 	host_files a
 	# The agent cannot keep its times.
 	touch "$DIR/not-a-directory"

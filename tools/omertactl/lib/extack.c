@@ -276,6 +276,9 @@ static const char *default_text(const struct extack *x)
 {
 	if (x->error == -EPERM)
 		return "Operation not permitted: CAP_NET_ADMIN is needed (be root, or root of the device's user namespace)";
+	/* Setting a link up has no message of the kernel's. */
+	if (x->error == -EADDRINUSE)
+		return "a port is in use: choose another listen-port or channel-port";
 	if (x->has_missing)
 		return "this attribute is missing in the request";
 	return strerror(-x->error);
