@@ -120,6 +120,7 @@ take_numbered() {
 	await udp_bound "$1" 7777
 }
 
+# order SENDER-POLICY RECEIVER-POLICY [SETTING...]
 order() {
 	make_ns a b
 	make_veth a b
@@ -127,7 +128,7 @@ order() {
 	on b ip link set to_a mtu 65535
 	keep_order b to_a
 	introduce a b
-	make_tunnel
+	make_tunnel "${@:3}"
 	on a ip link set omr0 mtu 63000
 	# fq_codel would drop packets that waited for long.
 	on a tc qdisc replace dev omr0 root pfifo limit 1000
@@ -217,7 +218,8 @@ shared() {
 		echo "SKIP one CPU"
 		exit 4
 	fi
-	order "$2" "$3"
+	# The records of two flows leave in order if they have the same queue.
+	order "$2" "$3" channels 1
 	on a omertactl link set omr0 percpu-threshold 16384
 	on b omertactl link set omr0 percpu-threshold 16384
 	on a tc qdisc replace dev "$1" root netem slot 100ms limit 1000
