@@ -547,10 +547,14 @@ static void xor_stash(u8 *to, const u8 *from, const u8 *stash, u32 len)
 /* Transpose the blocks from @at on, which are in lanes. */
 static __always_inline void transpose_made(struct omerta_mb *mb, unsigned int at)
 {
+	const lanes_t *made = (lanes_t *)&mb->blocks[at];
 	state_t x __uninitialized;
 	int i;
 
-	__builtin_memcpy(x, &mb->blocks[at], sizeof(x));
+	/* Copied at once, they would take stack even if they stay in registers. */
+	UNROLLED
+	for (i = 0; i < 16; i++)
+		x[i] = made[i];
 	transpose(x);
 	UNROLLED
 	for (i = 0; i < LANES; i++)

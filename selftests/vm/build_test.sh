@@ -4,12 +4,14 @@
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
-# -Werror, as a printed warning would be gone in the next build. modpost repeats its warnings.
+# A printed warning would be gone in the next build. modpost repeats its warnings.
+export MODULE_CFLAGS=-Werror
+
 # shellcheck disable=SC2317 # called by report
 modules() {
 	local log rc=0
 
-	log=$("$VM_DIR/modules.sh" "$1" "$2" KCFLAGS=-Werror 2>&1) || rc=$?
+	log=$("$VM_DIR/modules.sh" "$1" "$2" 2>&1) || rc=$?
 	printf '%s\n' "$log"
 	((rc == 0)) && ! grep -q 'WARNING:' <<<"$log"
 }

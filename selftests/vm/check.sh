@@ -13,6 +13,8 @@ set -euo pipefail
 export CELLS=${CELLS:-${KERNEL:-6.12}-${ARCH_DEB:-amd64}}
 export OUT=${OUT:-$CACHE/check}
 export PYTHONDONTWRITEBYTECODE=1
+# With the options of build_test.sh the stages after it need not compile again.
+export MODULE_CFLAGS=-Werror
 
 # stages JOBS TARGET...: a stage that fails is the tally's. make fails only if one could not run.
 stages() {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # modules.sh KVER ARCH [MAKE-ARGUMENT...]: builds the modules for a kernel in the
 # cache, in a copy of the sources at build/KVER-ARCH, so that the objects of
-# several kernels do not get in each other's way.
+# several kernels do not get in each other's way. MODULE_CFLAGS are more options for their compiler.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -17,6 +17,7 @@ main() {
 	[[ ! -e $dir/make ]] || machine=$(<"$dir/make")
 	# shellcheck disable=SC2206 # words
 	cmd=(make -C "$dir/build" "M=$copy" "W=1" $machine "${@:3}")
+	[[ -z ${MODULE_CFLAGS:-} ]] || cmd+=("KCFLAGS=$MODULE_CFLAGS")
 	# A kernel built here has no row, and wants nothing special.
 	! kernel_row "$kver" "$arch" || [[ $BUILDER == - ]] ||
 		cmd=("$VM_DIR/builder.sh" "$BUILDER" "${cmd[@]}")
