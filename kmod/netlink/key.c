@@ -225,7 +225,7 @@ static int fill_limits(struct sk_buff *msg, const struct omerta_key_limits *l)
 	return 0;
 }
 
-static int fill_counters(struct sk_buff *msg, const struct omerta_key *key)
+static int fill_counters(struct sk_buff *msg, struct omerta_key *key)
 {
 	if (nla_put_uint(msg, OMERTA_A_KEY_RX_RECORDS,
 			 READ_ONCE(key->rx_records)) ||
@@ -234,7 +234,7 @@ static int fill_counters(struct sk_buff *msg, const struct omerta_key *key)
 	    nla_put_uint(msg, OMERTA_A_KEY_TX_RECORDS,
 			 atomic64_read(&key->tx_next)) ||
 	    nla_put_uint(msg, OMERTA_A_KEY_TX_BYTES,
-			 atomic64_read(&key->tx_bytes)) ||
+			 percpu_counter_sum(&key->tx_bytes)) ||
 	    nla_put_uint(msg, OMERTA_A_KEY_AUTH_FAILURES,
 			 READ_ONCE(key->auth_failures)) ||
 	    nla_put_uint(msg, OMERTA_A_KEY_REPLAYS, READ_ONCE(key->replays)))
@@ -243,7 +243,7 @@ static int fill_counters(struct sk_buff *msg, const struct omerta_key *key)
 }
 
 static int fill_key(struct sk_buff *msg, const struct omerta_keyring *ring,
-		    const struct omerta_key *key)
+		    struct omerta_key *key)
 {
 	u64 age = ktime_get_boottime_ns() - key->installed;
 
@@ -272,7 +272,7 @@ static int fill_key(struct sk_buff *msg, const struct omerta_keyring *ring,
 
 static int dump_key(struct sk_buff *skb, struct netlink_callback *cb,
 		    const struct omerta_keyring *ring,
-		    const struct omerta_key *key)
+		    struct omerta_key *key)
 {
 	void *hdr = genlmsg_iput(skb, genl_info_dump(cb));
 

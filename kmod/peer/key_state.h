@@ -7,6 +7,7 @@
 
 #include "peer/keys.h"
 
+void omerta_key_release(struct omerta_key *key);
 void omerta_key_unused(struct percpu_ref *users);
 void omerta_key_tell_needed(struct omerta_keyring *ring);
 void omerta_key_tell(const struct omerta_key *key, u8 cmd, int limit);

@@ -66,8 +66,7 @@ static void unlink_key(struct omerta_key *key)
 	list_del(&key->list);
 	ring->n_keys--;
 	pr_debug("key 0x%08x destroyed\n", key->local_id);
-	if (refcount_dec_and_test(&key->refs))
-		kfree_rcu(key, rcu);
+	omerta_key_release(key);
 }
 
 /* Find the key that gives way to a new one, if one has to. */
@@ -136,10 +135,10 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 	key = kzalloc_obj(*key, GFP_KERNEL_ACCOUNT);
 	if (!key)
 		return NULL;
-	if (percpu_ref_init(&key->users, omerta_key_unused, 0, GFP_KERNEL_ACCOUNT)) {
-		kfree(key);
-		return NULL;
-	}
+	if (percpu_ref_init(&key->users, omerta_key_unused, 0, GFP_KERNEL_ACCOUNT))
+		goto free;
+	if (percpu_counter_init(&key->tx_bytes, 0, GFP_KERNEL_ACCOUNT))
+		goto exit;
 	memcpy(key->tx_secret, config->tx_secret, OMERTA_SECRET_LEN);
 	memcpy(key->rx_secret, config->rx_secret, OMERTA_SECRET_LEN);
 	key->local_id = config->local_id;
@@ -160,6 +159,12 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 	key->seal_until = deadline(key->installed, config->limits.seal_time);
 	key->open_until = deadline(key->installed, config->limits.open_time);
 	return key;
+
+exit:
+	percpu_ref_exit(&key->users);
+free:
+	kfree(key);
+	return NULL;
 }
 
 static int link_key(struct omerta_keyring *ring, struct omerta_key *key,
@@ -237,8 +242,10 @@ int omerta_keyring_install(struct omerta_keyring *ring,
 	key = new_key(ring, config, used);
 	err = key ? link_key(ring, key, extack) : -ENOMEM;
 	if (err) {
-		if (key)
+		if (key) {
+			percpu_counter_destroy(&key->tx_bytes);
 			percpu_ref_exit(&key->users);
+		}
 		kfree_sensitive(key);
 		omerta_fingerprint_release(used);
 	}

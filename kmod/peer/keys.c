@@ -18,6 +18,7 @@
  */
 #include "peer/keys.h"
 
+#include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
@@ -85,6 +86,20 @@ void omerta_key_needed(struct omerta_keyring *ring)
 }
 
 /**
+ * omerta_key_release() - put a reference to a key's memory
+ * @key: from the ring when it leaves it, and from omerta_key_unused()
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_key_release(struct omerta_key *key)
+{
+	if (!refcount_dec_and_test(&key->refs))
+		return;
+	percpu_counter_destroy(&key->tx_bytes);
+	kfree_rcu(key, rcu);
+}
+
+/**
  * omerta_key_unused() - zeroize the secrets of a dead key whose last burst is done
  * @users: the key's users, of which none is left
  *
@@ -101,8 +116,7 @@ void omerta_key_unused(struct percpu_ref *users)
 	memzero_explicit(key->rx_secret, sizeof(key->rx_secret));
 	omerta_fingerprint_retire(key->used);
 	percpu_ref_exit(users);
-	if (refcount_dec_and_test(&key->refs))
-		kfree_rcu(key, rcu);
+	omerta_key_release(key);
 	ring->ops->put(ring);
 }
 
@@ -241,9 +255,10 @@ void omerta_key_activate(struct omerta_key *key)
 struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
 				   u32 len, u64 *counter)
 {
-	u64 now = ktime_get_coarse_boottime_ns(), next, bytes;
+	u64 now = ktime_get_coarse_boottime_ns(), next, bytes = 0;
 	const struct omerta_key_limits *l;
 	struct omerta_key *key;
+	bool limits_bytes;
 	int over = -1;
 	s64 first;
 
@@ -256,7 +271,9 @@ struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
 	rcu_read_unlock();
 
 	l = &key->limits;
-	bytes = atomic64_add_return(len, &key->tx_bytes);
+	limits_bytes = min(l->soft_bytes, l->hard_bytes) != U64_MAX;
+	if (unlikely(limits_bytes))
+		bytes = atomic64_add_return(len, &key->tx_limited);
 	first = atomic64_read(&key->tx_next);
 	do {
 		next = first + n;
@@ -272,12 +289,15 @@ struct omerta_key *omerta_key_seal(struct omerta_keyring *ring, unsigned int n,
 			if (next > OMERTA_COUNTER_LIMIT)
 				WRITE_ONCE(key->tx_exhausted, true);
 			WRITE_ONCE(key->tx_over, over);
-			atomic64_sub(len, &key->tx_bytes);
+			if (limits_bytes)
+				atomic64_sub(len, &key->tx_limited);
 			ring->ops->due(ring);
 			omerta_key_put(key);
 			return NULL;
 		}
 	} while (!atomic64_try_cmpxchg(&key->tx_next, &first, next));
+	/* The counter of each CPU has 32 bits. */
+	percpu_counter_add_batch(&key->tx_bytes, len, S32_MAX / 2);
 	if (unlikely(next > l->soft_records || bytes > l->soft_bytes) &&
 	    READ_ONCE(key->tx_soft) < 0) {
 		WRITE_ONCE(key->tx_soft, next > l->soft_records ? OMERTA_KEY_LIMIT_RECORDS :

@@ -5,6 +5,7 @@
 #include <linux/cache.h>
 #include <linux/list.h>
 #include <linux/netlink.h>
+#include <linux/percpu_counter.h>
 #include <linux/percpu-refcount.h>
 #include <linux/refcount.h>
 #include <linux/rhashtable.h>
@@ -98,9 +99,11 @@ struct omerta_keyring;
  * @used: remembers the secrets; put when they are zeroized
  * @rcu: for the deferred free
  * @refs: one of the ring, and one of all @users
+ * @tx_bytes: UDP payload bytes sealed. Each CPU counts its own.
  *
  * @tx_next: counter of the next record; only omerta_key_seal() moves it, and only forward
- * @tx_bytes: UDP payload bytes sealed
+ * @tx_limited: as @tx_bytes, with those of bursts that are about to be refused, if @limits limits
+ *		bytes
  * @tx_over: hard limit that it has reached, negative for none; see omerta_keyring_expire()
  * @tx_soft: soft limit that it has reached, negative for none; as @tx_over
  * @tx_exhausted: no counter is left; as @tx_over
@@ -142,10 +145,11 @@ struct omerta_key {
 	struct omerta_fingerprint *used;
 	struct rcu_head rcu;
 	refcount_t refs;
+	struct percpu_counter tx_bytes;
 
 	/* Transmit side: a burst writes this line, and no other that senders to the peer share. */
 	atomic64_t tx_next ____cacheline_aligned_in_smp;
-	atomic64_t tx_bytes;
+	atomic64_t tx_limited;
 	int tx_over;
 	int tx_soft;
 	bool tx_exhausted;

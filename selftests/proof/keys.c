@@ -20,7 +20,10 @@
  * break: peer/keys.c s/ring->ops->put(ring)/(void)ring/
  * break: peer/keys.c s/percpu_ref_exit(users)/(void)users/
  * break: peer/keys.c /percpu_ref_kill(/d
+ * break: peer/keys.c /percpu_counter_destroy(/d
+ * break: peer/keys.c s/limits_bytes = .*;/limits_bytes = false;/
  * break: peer/keyring.c s/percpu_ref_exit(&key->users)/key->limit = 0/
+ * break: peer/keyring.c s/percpu_counter_destroy(&key->tx_bytes)/key->limit = 0/
  * break: peer/keyring.c s/key->state != OMERTA_KEY_STATE_INSTALLED/key->state == OMERTA_KEY_STATE_DEAD/
  * break: peer/keyring.c s/(!active || active->seq < key->seq)/true/
  * break: peer/keyring.c s/now >= key->open_until/now > key->open_until + 1/
@@ -70,11 +73,16 @@ static struct omerta_key *key_with(const struct percpu_ref *users)
 #undef kfree_rcu
 #define kfree_rcu(key, member)	release(key)
 
+static void prove_unused(const struct omerta_key *key)
+{
+	prove(!key || (key->users.is_exited && !key->tx_bytes.is_there));
+}
+
 #undef kfree
-#define kfree(key)	prove((key)->users.is_exited)
+#define kfree(key)	prove_unused(key)
 
 #undef kfree_sensitive
-#define kfree_sensitive(key)	prove(!(key) || ((struct omerta_key *)(key))->users.is_exited)
+#define kfree_sensitive(key)	prove_unused(key)
 
 static void release(struct omerta_key *key);
 
@@ -129,7 +137,8 @@ static void release(struct omerta_key *key)
 {
 	unsigned int i;
 
-	prove(is_wiped(key) && !key->users.count && key->users.is_exited && !key->refs);
+	prove(is_wiped(key) && !key->users.count && key->users.is_exited && !key->refs &&
+	      !key->tx_bytes.is_there);
 	for (i = 0; i < N; i++) {
 		if (key != keys[i])
 			continue;
@@ -201,7 +210,8 @@ static bool key_holds(const struct omerta_key *key, unsigned int bursts)
 	       key->used->is_free == !key->users.count &&
 	       key->limits.hard_records <= OMERTA_COUNTER_LIMIT &&
 	       key->tx_next.counter <= key->limits.hard_records &&
-	       key->tx_bytes.counter <= key->limits.hard_bytes &&
+	       key->tx_bytes.is_there &&
+	       key->tx_limited.counter <= key->limits.hard_bytes &&
 	       (key->state == OMERTA_KEY_STATE_ACTIVE) == (ring.active == key) &&
 	       (ring.latest != key || (!is_dead && key->confirmed)) && key->seq <= ring.seq;
 }
@@ -287,20 +297,22 @@ static void prove_ring(void)
 void prove_seal(void)
 {
 	struct omerta_key *active, *key;
-	u64 counter, next, taken;
-	u32 n = nondet_u32();
+	u64 counter, next, taken, bytes;
+	u32 n = nondet_u32(), len = nondet_u32();
 
 	any_ring();
 	assume(n && n <= 64);
 	active = ring.active;
 	next = active ? active->tx_next.counter : 0;
+	bytes = active ? active->tx_limited.counter : 0;
 	others = nondet_u8();
 	assume(!active || next + others <= active->limits.hard_records);
 	taken = others;
-	key = omerta_key_seal(&ring, n, nondet_u32(), &counter);
+	key = omerta_key_seal(&ring, n, len, &counter);
 	if (key) {
 		prove(key == active && counter == next + taken);
 		prove(key->tx_next.counter == counter + n);
+		prove(key->limits.hard_bytes == U64_MAX || key->tx_limited.counter == bytes + len);
 		prove(boottime < key->seal_until && key->epoch == omerta_keys_epoch.counter);
 		omerta_key_put(key);
 	} else if (active) {

@@ -28,6 +28,7 @@
 #define ____cacheline_aligned_in_smp
 #define BIT_ULL(n)		(1ULL << (n))
 #define NSEC_PER_SEC		1000000000L
+#define S32_MAX			INT32_MAX
 #define likely(x)		(x)
 #define unlikely(x)		(x)
 #define min3(a, b, c)		min(min(a, b), c)
@@ -107,6 +108,27 @@ static inline void percpu_ref_exit(struct percpu_ref *ref)
 {
 	prove(!ref->is_exited);
 	ref->is_exited = true;
+}
+
+struct percpu_counter {
+	bool is_there;
+};
+
+static inline int percpu_counter_init(struct percpu_counter *counter, s64 amount, gfp_t gfp)
+{
+	counter->is_there = nondet_bool();
+	return counter->is_there ? 0 : -ENOMEM;
+}
+
+static inline void percpu_counter_add_batch(struct percpu_counter *counter, s64 amount, int batch)
+{
+	prove(counter->is_there && amount >= 0 && batch > 0);
+}
+
+static inline void percpu_counter_destroy(struct percpu_counter *counter)
+{
+	prove(counter->is_there);
+	counter->is_there = false;
 }
 
 struct rhashtable {
