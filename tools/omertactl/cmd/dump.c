@@ -28,7 +28,8 @@ static const struct column device_columns[] = {
 	C(DEVICE, MAX_MTU), C(DEVICE, ENGINE),
 	S(DEVICE, RX_PACKETS), S(DEVICE, RX_BYTES),
 	S(DEVICE, TX_PACKETS), S(DEVICE, TX_BYTES), C(DEVICE, BATCH),
-	C(DEVICE, DF),
+	C(DEVICE, DF), C(DEVICE, CONTROL_RATE), C(DEVICE, CONTROL_SOURCE_RATE),
+	C(DEVICE, CONTROL_SHARE), C(DEVICE, CHANNELS), C(DEVICE, CHANNEL_PORT),
 };
 
 static const struct column peer_columns[] = {
@@ -38,6 +39,7 @@ static const struct column peer_columns[] = {
 	S(PEER, TX_PACKETS), S(PEER, TX_BYTES),
 	S(PEER, RX_RECORDS), S(PEER, RX_OUTER_BYTES),
 	S(PEER, TX_RECORDS), S(PEER, TX_OUTER_BYTES), C(PEER, PATH_MTU),
+	C(PEER, SILENT), C(PEER, CHANNELS),
 };
 
 static const struct column key_columns[] = {
@@ -48,7 +50,7 @@ static const struct column key_columns[] = {
 	C(KEY, HARD_RECORDS), C(KEY, HARD_BYTES),
 	C(KEY, RX_RECORDS), C(KEY, RX_BYTES),
 	C(KEY, TX_RECORDS), C(KEY, TX_BYTES),
-	C(KEY, AUTH_FAILURES), C(KEY, REPLAYS),
+	C(KEY, AUTH_FAILURES), C(KEY, REPLAYS), C(KEY, CHANNEL),
 };
 
 static void put_value(const struct om_field *f, const void *data)
@@ -89,6 +91,22 @@ static void put_prefix(const struct om_peer *peer, const struct om_prefix *p)
 	       peer->id, buf);
 }
 
+static void put_channel(const struct om_peer *peer, const struct om_peer_channel *c)
+{
+	const struct om_object *obj = &om_peer_channel_object;
+	char endpoint[OM_VALUE_LEN] = "(none)";
+
+	if (c->has & OM_BIT(OMERTA_A_PEER_CHANNEL_ENDPOINT_ADDR))
+		om_channel_endpoint_format(endpoint, sizeof(endpoint), c);
+	om_print_open("channel\t%s\t%" PRIu32, om_print_name(peer->ifname), peer->id);
+	put_value(om_field_get(obj, OMERTA_A_PEER_CHANNEL_CHANNEL), c);
+	put_value(om_field_get(obj, OMERTA_A_PEER_CHANNEL_STATE), c);
+	printf("\t%s", endpoint);
+	put_value(om_field_get(obj, OMERTA_A_PEER_CHANNEL_LOCAL_PORT), c);
+	put_value(om_field_get(obj, OMERTA_A_PEER_CHANNEL_RX_AGE), c);
+	om_print_close();
+}
+
 static void dump_text(const struct om_state *s)
 {
 	put_line("device", &om_device_object, &s->dev, device_columns,
@@ -107,6 +125,13 @@ static void dump_text(const struct om_state *s)
 		for (size_t k = 0; k < peer->allowed_ips.n; k++)
 			put_prefix(peer, OM_AT(&peer->allowed_ips,
 					       struct om_prefix, k));
+	}
+	for (size_t i = 0; i < s->peers.n; i++) {
+		const struct om_peer *peer = OM_AT(&s->peers, struct om_peer, i);
+
+		for (size_t k = 0; k < peer->further_channels.n; k++)
+			put_channel(peer, OM_AT(&peer->further_channels,
+						struct om_peer_channel, k));
 	}
 }
 

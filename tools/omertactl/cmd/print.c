@@ -506,14 +506,7 @@ static void show_peer_channels(const struct om_peer *p)
 		label("channel");
 		printf("%" PRIu32 ": %s", c->channel, om_value_format(f, c, buf));
 		if (c->has & OM_BIT(OMERTA_A_PEER_CHANNEL_ENDPOINT_ADDR)) {
-			const struct om_peer to = {
-				.has = OM_BIT(OMERTA_A_PEER_ENDPOINT_SCOPE),
-				.endpoint_addr = c->endpoint_addr,
-				.endpoint_port = c->endpoint_port,
-				.endpoint_scope = c->endpoint_scope,
-			};
-
-			om_endpoint_format(buf, sizeof(buf), &to);
+			om_channel_endpoint_format(buf, sizeof(buf), c);
 			printf(", from port %u to %s", c->local_port, buf);
 		}
 		if (c->has & OM_BIT(OMERTA_A_PEER_CHANNEL_RX_AGE)) {

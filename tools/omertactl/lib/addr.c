@@ -264,6 +264,18 @@ void om_endpoint_format(char *buf, size_t size, const struct om_peer *peer)
 	snprintf(buf, size, "[%s%s]:%u", host, scope, peer->endpoint_port);
 }
 
+void om_channel_endpoint_format(char *buf, size_t size, const struct om_peer_channel *channel)
+{
+	const struct om_peer to = {
+		.has = OM_BIT(OMERTA_A_PEER_ENDPOINT_SCOPE),
+		.endpoint_addr = channel->endpoint_addr,
+		.endpoint_port = channel->endpoint_port,
+		.endpoint_scope = channel->endpoint_scope,
+	};
+
+	om_endpoint_format(buf, size, &to);
+}
+
 bool om_endpoint_equal(const struct om_peer *a, const struct om_peer *b)
 {
 	return a->endpoint_addr.len == b->endpoint_addr.len &&

@@ -23,6 +23,7 @@ int om_endpoint_lookup(const char *text, struct om_peer *peers, size_t *n, struc
 /* The same, but host names are not looked up, nor links that do not exist, and set nothing. */
 int om_endpoint_check(const char *text, struct om_peer *peer, struct om_err *err);
 void om_endpoint_format(char *buf, size_t size, const struct om_peer *peer);
+void om_channel_endpoint_format(char *buf, size_t size, const struct om_peer_channel *channel);
 bool om_endpoint_equal(const struct om_peer *a, const struct om_peer *b);
 
 /* Parse a prefix of @len characters; host bits are cleared. */

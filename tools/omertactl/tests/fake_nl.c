@@ -320,6 +320,7 @@ static void delete_peer(struct om_state *s, struct om_peer *peer)
 				(--s->keys.n - k) * sizeof(*keys));
 	}
 	om_list_free(&peer->allowed_ips);
+	om_list_free(&peer->further_channels);
 	memmove(v + i, v + i + 1, (--s->peers.n - i) * sizeof(*v));
 }
 
@@ -411,14 +412,32 @@ int om_nl_do(struct om_nl *nl, int cmd, const struct om_object *obj,
 	return key_request(cmd, data, err);
 }
 
+static void copy_list(struct om_list *to, const struct om_list *from,
+		      size_t size)
+{
+	for (size_t i = 0; i < from->n; i++)
+		memcpy(om_list_add(to, size), (char *)from->v + i * size, size);
+}
+
+/* Prefixes come in messages of their own. */
+static void copy_peer(struct om_peer *to, const struct om_peer *from)
+{
+	*to = *from;
+	memset(&to->allowed_ips, 0, sizeof(to->allowed_ips));
+	memset(&to->further_channels, 0, sizeof(to->further_channels));
+	copy_list(&to->further_channels, &from->further_channels, sizeof(struct om_peer_channel));
+}
+
 static int get_peer(const struct om_state *s, uint32_t id, struct om_peer *reply,
 		    struct om_err *err)
 {
 	for (size_t i = 0; i < s->peers.n; i++) {
-		*reply = *OM_AT(&s->peers, struct om_peer, i);
-		memset(&reply->allowed_ips, 0, sizeof(reply->allowed_ips));
-		if (reply->id == id)
-			return OM_OK;
+		const struct om_peer *peer = OM_AT(&s->peers, struct om_peer, i);
+
+		if (peer->id != id)
+			continue;
+		copy_peer(reply, peer);
+		return OM_OK;
 	}
 	return om_err_sys(err, ENOENT, "%s", "");
 }
@@ -445,13 +464,12 @@ static void dump_peers(const struct om_state *s, struct om_list *list)
 	for (size_t i = 0; i < s->peers.n; i++) {
 		struct om_peer *p = om_list_add(list, sizeof(*p));
 
-		*p = *OM_AT(&s->peers, struct om_peer, i);
+		copy_peer(p, OM_AT(&s->peers, struct om_peer, i));
 		p->has &= ~(OM_BIT(OMERTA_A_PEER_IFNAME) |
 			    OM_BIT(OMERTA_A_PEER_ALLOWED_IPS));
 		p->has |= OM_BIT(OMERTA_A_PEER_IFINDEX);
 		p->ifindex = s->dev.ifindex;
 		memset(p->ifname, 0, sizeof(p->ifname));
-		memset(&p->allowed_ips, 0, sizeof(p->allowed_ips));
 	}
 }
 
@@ -473,13 +491,6 @@ static void dump_prefixes(const struct om_state *s, struct om_list *list)
 				*OM_AT(&peer->allowed_ips, struct om_prefix, k);
 		}
 	}
-}
-
-static void copy_list(struct om_list *to, const struct om_list *from,
-		      size_t size)
-{
-	for (size_t i = 0; i < from->n; i++)
-		memcpy(om_list_add(to, size), (char *)from->v + i * size, size);
 }
 
 int om_nl_dump(struct om_nl *nl, int cmd, const struct om_object *obj,

@@ -48,6 +48,7 @@ static void add_key(struct om_state *s, uint32_t peer, uint32_t state)
 
 static void set_up(void)
 {
+	struct om_peer_channel *c;
 	struct om_state *s;
 	struct om_peer *p;
 
@@ -67,6 +68,20 @@ static void set_up(void)
 	p->stats.v[OMERTA_A_PEER_STATS_RX_OUTER_BYTES] = 1600;
 	add_key(s, 1, OMERTA_KEY_STATE_ACTIVE);
 	add_key(s, 1, OMERTA_KEY_STATE_RETIRED);
+	OM_AT(&s->keys, struct om_key, 1)->channel = 1;
+	OM_AT(&s->keys, struct om_key, 1)->has |= OM_BIT(OMERTA_A_KEY_CHANNEL);
+	p = fake_peer(s, 2);
+	p->channels = 2;
+	p->has |= OM_BIT(OMERTA_A_PEER_CHANNELS);
+	c = om_list_add(&p->further_channels, sizeof(*c));
+	c->has = OM_BIT(OMERTA_A_PEER_CHANNEL_MAX + 1) - 2;
+	c->channel = 1;
+	c->state = OMERTA_CHANNEL_STATE_SILENT;
+	memcpy(&c->endpoint_addr, &fake_peer(s, 1)->endpoint_addr, sizeof(c->endpoint_addr));
+	c->endpoint_port = 51902;
+	c->endpoint_scope = 1;
+	c->local_port = 51904;
+	c->rx_age = 61500;
 	/* Set behind the parser's back: the kernel may hold any bytes. */
 	strcpy(fake_peer(s, 2)->name, "\x1b[31m\"\\\t\xc2\x85\xff\xc3\xa9");
 	fake_peer(s, 2)->has |= OM_BIT(OMERTA_A_PEER_NAME);
@@ -92,7 +107,7 @@ static void text(void)
 		"    stats rx-packets 0 rx-bytes 1536 tx-packets 0 tx-bytes 0 rx-records 0 rx-outer-bytes 1600 tx-records 0 tx-outer-bytes 0 rx-age 3723.004 path-mtu 1336\n");
 	text_is("print: key show", "key show omr0",
 		"omr0 peer 1 key 0x12: remote-id 0x22 hard-bytes 9007199254740993 state active limit auth-failures age 61.500 confirmed rx-bytes 18446744073709551615\n"
-		"omr0 peer 1 key 0x13: remote-id 0x22 hard-bytes 9007199254740993 state retired limit auth-failures age 61.500 confirmed rx-bytes 18446744073709551615\n");
+		"omr0 peer 1 key 0x13: remote-id 0x22 hard-bytes 9007199254740993 state retired limit auth-failures age 61.500 confirmed rx-bytes 18446744073709551615 channel 1\n");
 	text_is("print: key show of a peer without keys", "key show omr0 peer 2", "");
 	text_is("print: stats without zeros", "stats omr0",
 		"omr0:\n    rx-packets: 18446744073709551615\n    tx-drop-loop: 3\n");
@@ -111,9 +126,10 @@ static void text(void)
 		"  transfer: 1.50 KiB received, 0 B sent\n"
 		"  persistent keepalive: every 25 seconds\n"
 		"  key: local 0x12, remote 0x22, active (limit: auth-failures), confirmed, installed 1 minute, 1 second ago, 16777216.00 TiB received, 0 B sent\n"
-		"  key: local 0x13, remote 0x22, retired (limit: auth-failures), confirmed, installed 1 minute, 1 second ago, 16777216.00 TiB received, 0 B sent\n"
+		"  key: channel 1, local 0x13, remote 0x22, retired (limit: auth-failures), confirmed, installed 1 minute, 1 second ago, 16777216.00 TiB received, 0 B sent\n"
 		"\npeer: 2 (\\x1b[31m\"\\x5c\\x09\\xc2\\x85\\xff\xc3\xa9)\n"
-		"  allowed ips: (none)\n");
+		"  allowed ips: (none)\n"
+		"  channel: 1: silent, from port 51904 to [fe80::7%lo]:51902, latest record 1 minute, 1 second ago\n");
 }
 
 static void counters(void)
@@ -240,12 +256,12 @@ static void dump(void)
 		const char *kind;
 		size_t columns;
 	} kinds[] = {
-		{ "device", 18 }, { "peer", 17 }, { "key", 22 },
-		{ "allowed-ip", 4 },
+		{ "device", 23 }, { "peer", 19 }, { "key", 23 },
+		{ "allowed-ip", 4 }, { "channel", 8 },
 	};
 	struct unit_run run = unit_main("dump", NULL);
 	char *copy = strdup(run.out), *save;
-	size_t seen[4] = { 0 };
+	size_t seen[5] = { 0 };
 	bool ok = !run.rc;
 
 	for (char *l = strtok_r(copy, "\n", &save); l;
@@ -254,22 +270,24 @@ static void dump(void)
 
 		for (char *c = l; *c; c++)
 			columns += *c == '\t';
-		while (k < 4 && (strncmp(l, kinds[k].kind, strlen(kinds[k].kind)) ||
+		while (k < 5 && (strncmp(l, kinds[k].kind, strlen(kinds[k].kind)) ||
 				 l[strlen(kinds[k].kind)] != '\t'))
 			k++;
-		if (k == 4 || columns != kinds[k].columns)
+		if (k == 5 || columns != kinds[k].columns)
 			ok = false;
 		else
 			seen[k]++;
 	}
-	unit_ok(ok && seen[0] == 2 && seen[1] == 2 && seen[2] == 2 && seen[3] == 2,
+	unit_ok(ok && seen[0] == 2 && seen[1] == 2 && seen[2] == 2 && seen[3] == 2 && seen[4] == 1,
 		"print: dump has the documented number of columns", "%s",
 		run.out);
-	unit_ok(CONTAINS(run.out, "device\tomr0\t3\t51900\t0xca6c\t512\tauto\t16384\tall\t2\t63491\tlib\t18446744073709551615\t0\t0\t0\ton\tunset\n") &&
-		CONTAINS(run.out, "peer\tomr0\t1\talice\t" PUB "\t[fe80::7%lo]:51900\t25\t3723004\t0\t1536\t0\t0\t0\t1600\t0\t0\t1336\n") &&
+	unit_ok(CONTAINS(run.out, "device\tomr0\t3\t51900\t0xca6c\t512\tauto\t16384\tall\t2\t63491\tlib\t18446744073709551615\t0\t0\t0\ton\tunset\t1000\t20\t1\t2\t0\n") &&
+		CONTAINS(run.out, "peer\tomr0\t1\talice\t" PUB "\t[fe80::7%lo]:51900\t25\t3723004\t0\t1536\t0\t0\t0\t1600\t0\t0\t1336\tno\t(none)\n") &&
 		CONTAINS(run.out, "peer\tomr0\t2\t\\x1b[31m\"\\x5c\\x09\\xc2\\x85\\xff\xc3\xa9\t(none)\t(none)\toff\t(none)\t0") &&
 		CONTAINS(run.out, "key\tomr0\t1\t0x12\t0x22\tactive\tauth-failures\tyes\t61500\t(none)\t(none)\t(none)\t(none)\t(none)\t(none)\t9007199254740993\t(none)\t18446744073709551615\t") &&
-		CONTAINS(run.out, "allowed-ip\tomr0\t1\t10.9.0.2/32\n"),
+		CONTAINS(run.out, "\t(none)\n" "key\tomr0\t1\t0x13\t") &&
+		CONTAINS(run.out, "allowed-ip\tomr0\t1\t10.9.0.2/32\n") &&
+		CONTAINS(run.out, "channel\tomr0\t2\t1\tsilent\t[fe80::7%lo]:51902\t51904\t61500\n"),
 		"print: dump's columns are in the documented order", "%s",
 		run.out);
 	unit_run_free(&run);
