@@ -130,6 +130,35 @@ make_peer() {
 		allowed-ips "$IN4${NUM[$2]}/32,$IN6${NUM[$2]}/128" "${@:3}"
 }
 
+# Between a and b is a router, which has a narrow link to b.
+make_routed() {
+	local ns
+
+	make_ns a b r
+	on r sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+	# The source of its ICMP errors.
+	on r ip addr add 198.51.100.9/32 dev lo
+	on r ip addr add 2001:db8:9::9/128 dev lo nodad
+	for ns in a b; do
+		ip link add to_r netns "omt-$ns" type veth peer name "to_$ns" netns omt-r
+		on r ip addr add fe80::9/64 dev "to_$ns" nodad
+		on r ip link set "to_$ns" up
+		on "$ns" ip addr add "192.0.2.${NUM[$ns]}/32" dev to_r
+		on "$ns" ip addr add "2001:db8:2::${NUM[$ns]}/128" dev to_r nodad
+		on "$ns" ip link set to_r up
+		on "$ns" ip -4 route add default via inet6 fe80::9 dev to_r
+		on "$ns" ip -6 route add default via fe80::9 dev to_r
+		on r ip route add "192.0.2.${NUM[$ns]}" dev "to_$ns"
+		on r ip -6 route add "2001:db8:2::${NUM[$ns]}" dev "to_$ns"
+	done
+}
+
+# narrow MTU: of that link
+narrow() {
+	on r ip link set to_b mtu "$1"
+	on b ip link set to_r mtu "$1"
+}
+
 # make_tunnel [SETTING...]: between a and b; the settings are the devices'.
 make_tunnel() {
 	make_dev a "$@"

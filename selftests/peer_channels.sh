@@ -179,6 +179,76 @@ test_firewall() {
 	carried b a
 }
 
+# What b opens leads past its firewall one way only, so a opens another way.
+test_one_way() {
+	make_both
+	on b iptables -A INPUT -i to_a -p udp ! --dport "$PORT" -j DROP
+	two_channels
+	await is open channel a b state
+	is opening channel b a state
+	await eval 'on a ./traffic.py send-flows 10.9.0.2 32 1; is open channel b a state'
+	both_open
+	carried a b
+	carried b a
+}
+
+# long_flows: a long packet of each flow from a arrives.
+long_flows() {
+	local to
+
+	bg b timeout 3 ./traffic.py receive-flows 32 1
+	to=$!
+	await udp_bound b 7777
+	on a ./traffic.py send-flows 10.9.0.2 32 1 1300
+	wait "$to"
+}
+
+# An error about a path that is too narrow counts at both ends of a further channel.
+test_narrow_v6() {
+	OUTER=6
+	make_routed
+	on r sysctl -q net.ipv6.icmp.ratelimit=0
+	make_tunnel
+	two_channels
+	both_open
+	# So it does not become silent if long packets are lost.
+	on b omertactl peer set omr0 peer a keepalive 1
+	narrow 1400
+	await long_flows
+	is open channel a b state
+}
+
+# Senders learn the path's MTU though no packet of theirs takes the first channel.
+test_narrow_inherit() {
+	make_routed
+	make_tunnel df inherit
+	two_channels
+	both_open
+	on a sh -c 'printf %x "$(((1 << $(nproc)) - 1))" >/sys/class/net/omr0/queues/tx-1/xps_cpus'
+	narrow 1400
+	await on a ./traffic.py expect-mtu 1308 1352 10.9.0.2
+	is open channel a b state
+}
+
+# A further channel does not lead into the tunnel, where the check for loops would not see it.
+test_nested() {
+	local before
+
+	make_both
+	two_channels
+	both_open
+	on b ip addr add 192.0.2.77/32 dev to_a
+	on a omertactl peer set omr0 peer b endpoint "192.0.2.77:$PORT" allowed-ips +192.0.2.2/32
+	pings a 10.9.0.2
+	is "192.0.2.77:$PORT" peer_endpoint a b
+	carried a b
+	on a ip route add 192.0.2.2/32 dev omr0
+	before=$(sent_by_second a b)
+	flows a b
+	is 0 grown a b "$before"
+	is "192.0.2.77:$PORT" peer_endpoint a b
+}
+
 # behind_nat: a is behind a port-restricted NAT. b begins, and knows a's place by its first record.
 behind_nat() {
 	make_ns a b
@@ -408,8 +478,8 @@ test_older() {
 	no_drops a
 }
 
-TESTS=(test_settings test_by_hand test_firewall test_nat
-	test_agents test_agents_nat test_one_sided test_python test_older)
+TESTS=(test_settings test_by_hand test_firewall test_one_way test_narrow_v6 test_narrow_inherit
+	test_nested test_nat test_agents test_agents_nat test_one_sided test_python test_older)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

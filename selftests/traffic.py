@@ -158,12 +158,12 @@ def receive_numbers(count):
         print(int.from_bytes(s.recv(1 << 16)[:4], "big"))
 
 
-def send_flows(address, flows, count):
-    """Send numbers from several sockets in turns."""
+def send_flows(address, flows, count, length="4"):
+    """Send numbers of LENGTH bytes from several sockets in turns."""
     sockets = [sender(address) for _ in range(int(flows))]
     for i in range(int(count)):
         for s in sockets:
-            s.sendto(i.to_bytes(4, "big"), (address, PORT))
+            s.sendto(i.to_bytes(int(length), "big"), (address, PORT))
 
 
 def send_flows_until(address, flows, stop):
@@ -184,7 +184,7 @@ def receive_flows(flows, count=""):
     s, got, ended = receiver(), {}, set()
     left = int(flows) * int(count or 1)
     while left:
-        data, source = s.recvfrom(99)
+        data, source = s.recvfrom(9999)
         if data == END:
             ended.add(source)
         else:

@@ -148,11 +148,11 @@ again:
 	if (burst->path.df) {
 		payload = omerta_udp_max_payload(&burst->path);
 		known = READ_ONCE(peer->path_payload);
-		if (unlikely(pc->index ? payload < known : payload != known)) {
+		if (unlikely(pc->index && known ? payload < known : payload != known)) {
 			read_seqlock_excl(&peer->first.way.lock);
 			/* After a change of the setting no burst would correct it. */
 			if (READ_ONCE(ch->tun->df) != OMERTA_DF_UNSET &&
-			    (!pc->index || payload < peer->path_payload)) {
+			    (!pc->index || !peer->path_payload || payload < peer->path_payload)) {
 				WRITE_ONCE(peer->path_payload, payload);
 				WRITE_ONCE(peer->path_mtu,
 					   omerta_record_fit(payload, ch->tun->class));

@@ -81,25 +81,31 @@ static void handle_error(struct omerta_tunnel *tun, const struct sock *sk,
 	struct rhlist_head *list, *pos;
 	struct omerta_peer_channel *pc;
 	struct omerta_endpoint to;
-	struct omerta_peer *peer;
+	struct omerta_way *way;
 	struct omerta_hdr hdr;
-	unsigned int n = 0;
+	unsigned int n, i;
 
 	if (!mtu || skb_copy_bits(skb, off, &hdr, sizeof(hdr)) ||
 	    omerta_datagram_type((const u8 *)&hdr, sizeof(hdr)) != OMERTA_DATAGRAM_DATA)
 		return;
 	quoted_endpoint(sk, skb, &to);
-	list = omerta_peers_at(&tun->peers, &to);
-	rhl_for_each_entry_rcu(peer, pos, list, place_node) {
-		if (n++ == PEERS_MAX)
-			break;
-		for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
-			if (time_after_eq(jiffies, READ_ONCE(pc->tx_last) + ERROR_TIME) ||
-			    !omerta_keyring_has_sent(&pc->ring, le32_to_cpu(hdr.key_id),
-						     le64_to_cpu(hdr.counter)))
-				continue;
-			omerta_peer_told_mtu(pc, &to, mtu, get_jiffies_64() + expires_after(sk));
-			return;
+	for (i = 0; i < 2; i++) {
+		list = omerta_ways_at(&tun->peers, &to, i);
+		n = 0;
+		rhl_for_each_entry_rcu(way, pos, list, place_node) {
+			if (n++ == PEERS_MAX)
+				break;
+			pc = container_of(way, struct omerta_peer_channel, way);
+			/* A first channel's endpoint is also that of ways from own ports. */
+			for (; pc; pc = i ? NULL : omerta_peer_next_channel(pc)) {
+				if (time_after_eq(jiffies, READ_ONCE(pc->tx_last) + ERROR_TIME) ||
+				    !omerta_keyring_has_sent(&pc->ring, le32_to_cpu(hdr.key_id),
+							     le64_to_cpu(hdr.counter)))
+					continue;
+				omerta_peer_told_mtu(pc, &to, mtu,
+						     get_jiffies_64() + expires_after(sk));
+				return;
+			}
 		}
 	}
 }

@@ -242,8 +242,11 @@ enum omerta_drop omerta_udp_route(struct omerta_channel *ch, struct omerta_peer_
 	if (path->df && v4 && dst_metric_locked(path->dst, RTAX_MTU))
 		path->df = false;
 	path->nested = dst_dev(path->dst)->netdev_ops == tun->dev->netdev_ops;
-	/* Even a cached route may lead into the device by now. */
-	if (unlikely(path->nested && leads_back(tun, path))) {
+	/*
+	 * Even a cached route may lead into the device by now. The check for a loop follows first
+	 * channels, so no other may lead into a tunnel of this driver.
+	 */
+	if (unlikely(path->nested && ((pc && pc->index) || leads_back(tun, path)))) {
 		dst_release(path->dst);
 		return OMERTA_DROP_TX_LOOP;
 	}

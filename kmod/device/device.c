@@ -113,9 +113,11 @@ static void peer_forget_traffic(struct omerta_peer *peer)
 	omerta_peer_forget_path(peer);
 	peer_forget_route(peer);
 	omerta_peer_stop_waiting(peer);
-	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc))
+	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
+		WRITE_ONCE(pc->answer_at, 0);
 		if (pc->index)
 			omerta_peer_channel_forget(pc);
+	}
 }
 
 /**

@@ -187,10 +187,10 @@ static void run_silence(struct omerta_peer_channel *pc)
 		omerta_peer_due(pc->peer, since + OMERTA_CHANNEL_SILENCE * HZ);
 		return;
 	}
-	read_seqlock_excl_bh(&pc->way.lock);
-	if (READ_ONCE(pc->waiting_since) == since)
-		WRITE_ONCE(pc->carries, false);
-	read_sequnlock_excl_bh(&pc->way.lock);
+	if (omerta_peer_channel_silent(pc, since)) {
+		omerta_peer_channel_open(pc);
+		WRITE_ONCE(pc->open_now, true);
+	}
 }
 
 /*

@@ -20,6 +20,9 @@
 #define HOLD_TIME	NSEC_PER_SEC
 /* After this time without a record another way is taken. */
 #define SILENCE		((u64)OMERTA_CHANNEL_SILENCE * NSEC_PER_SEC)
+/* A further channel that becomes silent within this time did not work. */
+#define SETBACK		(10 * (u64)NSEC_PER_SEC)
+#define SETBACKS_MAX	7
 /* A grace period takes about this long. */
 #define REAP_DELAY	DIV_ROUND_UP(HZ, 50)
 /* Most peers that wait for a grace period. */
@@ -56,26 +59,26 @@ static u32 hash_place(const void *data, u32 len, u32 seed)
 			    (__force u64)ep->port, &key);
 }
 
-static u32 hash_peer(const void *data, u32 len, u32 seed)
+static u32 hash_way(const void *data, u32 len, u32 seed)
 {
-	const struct omerta_peer *peer = data;
+	const struct omerta_way *way = data;
 
-	return hash_place(&peer->place, len, seed);
+	return hash_place(&way->place, len, seed);
 }
 
 static int compare_place(struct rhashtable_compare_arg *arg, const void *obj)
 {
-	const struct omerta_peer *peer = obj;
+	const struct omerta_way *way = obj;
 
 	/* A reader may see a place that is being changed. A wrong result is harmless. */
-	return data_race(!omerta_endpoint_remote_equal(&peer->place, arg->key));
+	return data_race(!omerta_endpoint_remote_equal(&way->place, arg->key));
 }
 
 static const struct rhashtable_params place_params = {
-	.head_offset = offsetof(struct omerta_peer, place_node),
-	.key_offset = offsetof(struct omerta_peer, place),
+	.head_offset = offsetof(struct omerta_way, place_node),
+	.key_offset = offsetof(struct omerta_way, place),
 	.hashfn = hash_place,
-	.obj_hashfn = hash_peer,
+	.obj_hashfn = hash_way,
 	.obj_cmpfn = compare_place,
 	.key_len = sizeof(struct omerta_endpoint),
 	.automatic_shrinking = true,
@@ -134,7 +137,16 @@ int omerta_peers_init(struct omerta_peers *peers)
 		return err;
 	err = rhltable_init(&peers->by_endpoint, &place_params);
 	if (err)
-		rhashtable_destroy(&peers->keys);
+		goto err_keys;
+	err = rhltable_init(&peers->by_further, &place_params);
+	if (err)
+		goto err_endpoint;
+	return 0;
+
+err_endpoint:
+	rhltable_destroy(&peers->by_endpoint);
+err_keys:
+	rhashtable_destroy(&peers->keys);
 	return err;
 }
 
@@ -147,6 +159,7 @@ int omerta_peers_init(struct omerta_peers *peers)
 void omerta_peers_destroy(struct omerta_peers *peers)
 {
 	cancel_delayed_work_sync(&peers->reap_work);
+	rhltable_destroy(&peers->by_further);
 	rhltable_destroy(&peers->by_endpoint);
 	rhashtable_destroy(&peers->keys);
 	xa_destroy(&peers->by_id);
@@ -545,22 +558,27 @@ void omerta_peer_forget_source(struct omerta_peer *peer)
 	write_sequnlock_bh(&peer->first.way.lock);
 }
 
-/* Enter a peer into the device's table by its current endpoint. A dead peer leaves it. */
-static void update_place(struct omerta_peer *peer)
+/*
+ * Enter a channel's way into the device's table by its current endpoint. Those of a dead peer leave
+ * it. From an own port it leads to an endpoint that the first channel has, or has had.
+ */
+static void update_place(struct omerta_peer_channel *pc)
 {
-	struct rhltable *table = &peer->peers->by_endpoint;
+	struct omerta_peers *peers = pc->peer->peers;
+	struct rhltable *table = pc->index ? &peers->by_further : &peers->by_endpoint;
+	struct omerta_way *way = &pc->way;
 
-	lockdep_assert_held(&peer->first.way.lock.lock);
+	lockdep_assert_held(&way->lock.lock);
 
-	if (peer->place.family)
-		rhltable_remove(table, &peer->place_node, place_params);
-	peer->place.family = AF_UNSPEC;
-	if (READ_ONCE(peer->dead) || !peer->first.way.endpoint.family)
+	if (way->place.family)
+		rhltable_remove(table, &way->place_node, place_params);
+	way->place.family = AF_UNSPEC;
+	if (READ_ONCE(pc->peer->dead) || !way->endpoint.family || way->own_port)
 		return;
-	peer->place = peer->first.way.endpoint;
+	way->place = way->endpoint;
 	/* Without memory it counts as a stranger there until it moves again. */
-	if (rhltable_insert(table, &peer->place_node, place_params))
-		peer->place.family = AF_UNSPEC;
+	if (rhltable_insert(table, &way->place_node, place_params))
+		way->place.family = AF_UNSPEC;
 }
 
 /* Phase 1, unlink: xmit, NAPI, the timer and workers may have found the peer before. */
@@ -575,11 +593,12 @@ static void peer_unlink(struct omerta_peer *peer)
 	peers->n--;
 	omerta_allowedips_remove_all(&peers->allowedips, &peer->allowed);
 	WRITE_ONCE(peer->dead, true);
-	read_seqlock_excl_bh(&peer->first.way.lock);
-	update_place(peer);
-	read_sequnlock_excl_bh(&peer->first.way.lock);
-	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc))
+	for (pc = &peer->first; pc; pc = omerta_peer_next_channel(pc)) {
+		read_seqlock_excl_bh(&pc->way.lock);
+		update_place(pc);
+		read_sequnlock_excl_bh(&pc->way.lock);
 		omerta_keyring_clear(&pc->ring);
+	}
 	list_add_tail(&peer->removed, &peers->removed);
 	peers->n_removed++;
 }
@@ -688,17 +707,19 @@ struct omerta_peer *omerta_peer_by_addr(struct omerta_peers *peers, bool v6,
 }
 
 /**
- * omerta_peers_at() - find the peers at an endpoint
+ * omerta_ways_at() - find the ways to an endpoint
  * @peers: the device's peers
  * @endpoint: the endpoint; our address does not matter
+ * @further: those of further channels instead of those of first ones
  *
  * Context: inside an RCU read-side section.
- * Return: list of the peers by their place_node, or NULL.
+ * Return: list of the ways by their place_node, or NULL.
  */
-struct rhlist_head *omerta_peers_at(struct omerta_peers *peers,
-				    const struct omerta_endpoint *endpoint)
+struct rhlist_head *omerta_ways_at(struct omerta_peers *peers,
+				   const struct omerta_endpoint *endpoint, bool further)
 {
-	return rhltable_lookup(&peers->by_endpoint, endpoint, place_params);
+	return rhltable_lookup(further ? &peers->by_further : &peers->by_endpoint, endpoint,
+			       place_params);
 }
 
 /**
@@ -707,14 +728,14 @@ struct rhlist_head *omerta_peers_at(struct omerta_peers *peers,
  * @endpoint: the endpoint; our address does not matter
  *
  * Context: inside an RCU read-side section.
- * Return: any peer at that endpoint, valid until the section ends, or NULL.
+ * Return: any peer whose first channel leads there, valid until the section ends, or NULL.
  */
 struct omerta_peer *omerta_peer_by_endpoint(struct omerta_peers *peers,
 					    const struct omerta_endpoint *endpoint)
 {
-	struct rhlist_head *list = omerta_peers_at(peers, endpoint);
+	struct rhlist_head *list = omerta_ways_at(peers, endpoint, false);
 
-	return list ? container_of(list, struct omerta_peer, place_node) : NULL;
+	return list ? container_of(list, struct omerta_peer, first.way.place_node) : NULL;
 }
 
 /**
@@ -755,7 +776,7 @@ void omerta_peer_set_endpoint(struct omerta_peer *peer,
 	peer->first.way.told_mtu = 0;
 	if (moved) {
 		trace_omerta_endpoint(peer->peers->dev, peer->id, endpoint, by_record);
-		update_place(peer);
+		update_place(&peer->first);
 	}
 out:
 	write_sequnlock_bh(&peer->first.way.lock);
@@ -795,13 +816,47 @@ void omerta_peer_channel_heard(struct omerta_peer_channel *pc, const struct omer
 			way->own_port = own_port;
 			way->told_mtu = 0;
 			dst_cache_reset(&way->cache);
+			update_place(pc);
 		}
 		pc->way_heard_at = now;
 	}
 	pc->heard_at = now;
 	WRITE_ONCE(pc->waiting_since, 0);
-	WRITE_ONCE(pc->carries, true);
+	if (!pc->carries && now >= pc->carry_after) {
+		pc->carries_since = now;
+		WRITE_ONCE(pc->carries, true);
+	}
 	write_sequnlock_bh(&way->lock);
+}
+
+/**
+ * omerta_peer_channel_silent() - have a further channel carry nothing, as nothing was heard in it
+ * @pc: the channel
+ * @since: its waiting_since
+ *
+ * A record that comes does not tell that ours arrive. So a channel that did not work twice does
+ * not carry again with the next record, but 20 s later, then 40 s, and so on.
+ *
+ * Context: any but hard interrupt.
+ * Return: whether to try a way of ours, as that of the other end did not work.
+ */
+bool omerta_peer_channel_silent(struct omerta_peer_channel *pc, unsigned long since)
+{
+	u64 now = ktime_get_coarse_boottime_ns();
+	bool other_way = false;
+
+	read_seqlock_excl_bh(&pc->way.lock);
+	if (pc->carries && READ_ONCE(pc->waiting_since) == since) {
+		WRITE_ONCE(pc->carries, false);
+		if (now >= pc->carries_since + SETBACK)
+			pc->setbacks = 0;
+		else if (pc->setbacks < SETBACKS_MAX)
+			pc->setbacks++;
+		pc->carry_after = pc->setbacks > 1 ? now + (SETBACK << (pc->setbacks - 1)) : 0;
+		other_way = pc->setbacks && !pc->way.own_port;
+	}
+	read_sequnlock_excl_bh(&pc->way.lock);
+	return other_way;
 }
 
 /**
@@ -825,6 +880,7 @@ void omerta_peer_channel_open(struct omerta_peer_channel *pc)
 	way->own_port = true;
 	way->told_mtu = 0;
 	dst_cache_reset(&way->cache);
+	update_place(pc);
 	pc->way_heard_at = 0;
 	write_sequnlock_bh(&way->lock);
 }
@@ -841,6 +897,8 @@ void omerta_peer_channel_forget(struct omerta_peer_channel *pc)
 	WRITE_ONCE(pc->carries, false);
 	WRITE_ONCE(pc->waiting_since, 0);
 	pc->heard_at = 0;
+	pc->setbacks = 0;
+	pc->carry_after = 0;
 	pc->way_heard_at = 0;
 	read_sequnlock_excl_bh(&pc->way.lock);
 }

@@ -75,8 +75,9 @@ struct omerta_handshake {
  * @reap_work: finishes their removal
  * @keys: by local id; changed under the keyrings' locks
  * @allowedips: by inner address; changed under @lock
- * @by_endpoint: by remote address and port; changed under the locks of the peers' ways,
+ * @by_endpoint: ways of first channels by remote address and port; changed under the ways' locks,
  *		 lookups under RCU
+ * @by_further: the same of further channels, but for those from an own port
  */
 struct omerta_peers {
 	struct net_device *dev;
@@ -92,6 +93,7 @@ struct omerta_peers {
 	struct rhashtable keys;
 	struct omerta_allowedips allowedips;
 	struct rhltable by_endpoint;
+	struct rhltable by_further;
 };
 
 /**
@@ -132,6 +134,8 @@ struct omerta_tx_fifos {
  * @told_until: 64-bit jiffies at which @told_mtu expires
  * @endpoint: the other end
  * @cache: route to @endpoint
+ * @place: the endpoint as it is in a table of the device, AF_UNSPEC if it is not there
+ * @place_node: member of omerta_peers.by_endpoint or omerta_peers.by_further
  */
 struct omerta_way {
 	seqlock_t lock; /* protects the members below */
@@ -140,6 +144,8 @@ struct omerta_way {
 	u64 told_until;
 	struct omerta_endpoint endpoint;
 	struct dst_cache cache;
+	struct omerta_endpoint place;
+	struct rhlist_head place_node;
 };
 
 /**
@@ -159,7 +165,10 @@ struct omerta_way {
  * @carries: it was heard, and is not silent; lock: the @way's, read without
  * @heard_at: boot time in ns of the latest authentic record, 0 for never; lock: the @way's
  * @way_heard_at: the same of those that came by @way; lock: the @way's
- * @open_now: a key has become active, so it is to be opened
+ * @carries_since: boot time in ns at which it began to carry; lock: the @way's
+ * @carry_after: boot time in ns before which it does not carry, though heard; lock: the @way's
+ * @setbacks: how often in a row it became silent soon after that; lock: the @way's
+ * @open_now: a key has become active, or the way has changed, so a record is to be sent
  * @probe_at: 64-bit jiffies at which it is to be opened or kept open; timer only
  * @answered_at: 64-bit jiffies of the latest answer; timer only
  */
@@ -177,6 +186,9 @@ struct omerta_peer_channel {
 	struct omerta_way way ____cacheline_aligned_in_smp;
 	bool carries;
 	bool open_now;
+	u8 setbacks;
+	u64 carries_since;
+	u64 carry_after;
 	u64 heard_at;
 	u64 way_heard_at;
 	u64 probe_at;
@@ -236,8 +248,6 @@ struct omerta_further {
  * @moved: listeners have not been told about the endpoint; read without the lock
  * @left: the endpoint before the administrator changed it
  * @left_until: boot time in ns until which no record moves the peer back to @left
- * @place: the endpoint as it is in omerta_peers.by_endpoint, AF_UNSPEC if it is not there
- * @place_node: member of omerta_peers.by_endpoint
  * @tell_moved_at: jiffies at which listeners may be told again; timer only
  *
  * @rx_last: boot time in ns of the latest authentic record, 0 for never
@@ -281,8 +291,6 @@ struct omerta_peer {
 	bool moved;
 	struct omerta_endpoint left;
 	u64 left_until;
-	struct omerta_endpoint place;
-	struct rhlist_head place_node;
 	unsigned long tell_moved_at;
 
 	/* Receive side */
@@ -310,8 +318,8 @@ struct omerta_peer *omerta_peer_by_addr(struct omerta_peers *peers, bool v6,
 					const void *addr);
 struct omerta_peer *omerta_peer_by_endpoint(struct omerta_peers *peers,
 					    const struct omerta_endpoint *endpoint);
-struct rhlist_head *omerta_peers_at(struct omerta_peers *peers,
-				    const struct omerta_endpoint *endpoint);
+struct rhlist_head *omerta_ways_at(struct omerta_peers *peers,
+				   const struct omerta_endpoint *endpoint, bool further);
 void omerta_peer_set_endpoint(struct omerta_peer *peer,
 			      const struct omerta_endpoint *endpoint, bool by_record);
 void omerta_peer_forget_source(struct omerta_peer *peer);
@@ -326,6 +334,7 @@ void omerta_peer_kill_keys(struct omerta_peer *peer, enum omerta_key_limit limit
 void omerta_peer_due(struct omerta_peer *peer, unsigned long when);
 void omerta_peer_channel_heard(struct omerta_peer_channel *pc, const struct omerta_key *key,
 			       const struct omerta_endpoint *from, bool own_port);
+bool omerta_peer_channel_silent(struct omerta_peer_channel *pc, unsigned long since);
 void omerta_peer_channel_forget(struct omerta_peer_channel *pc);
 void omerta_peer_channel_open(struct omerta_peer_channel *pc);
 u32 omerta_peer_mtu(const struct omerta_peer *peer, const struct sk_buff *skb);

@@ -19,19 +19,30 @@ cd "$(dirname "$0")/.."
 RUNS=$1 TIME=$2
 shift 2
 declare -A UNIT=([tcp]=MB/s [cpu]=s/GB [trip]=us [loss]=MB/s [udp]=packets/s
-	[out]=packets/s)
+	[out]=packets/s [busy]=%)
 # Addresses of a second peer
 declare -A THIRD=([veth]=198.51.100.3 [wireguard]=10.8.0.3 [omerta]=10.9.0.3)
 # Devices whose packets are counted
 declare -A DEVICE=([veth]=sink [wireguard]=wg0 [omerta]=omr0)
 
-# busy: seconds of CPU time used so far, of all CPUs of both ends
-busy() {
+# cpu_time busy|idle: seconds so far, of all CPUs of both ends
+cpu_time() {
 	local end
 
 	for end in a ${REMOTE:+b}; do
 		on "$end" cat /proc/stat
-	done | awk '/^cpu / { n += $2 + $3 + $4 + $7 + $8 } END { print n / 100 }'
+	done | awk -v "what=$1" '/^cpu / { n += what == "busy" ? $2 + $3 + $4 + $7 + $8 : $5 + $6 }
+		END { print n / 100 }'
+}
+
+# busy COMMAND...: percent of all CPUs that it keeps busy
+busy() {
+	local busy idle
+
+	busy=$(cpu_time busy) idle=$(cpu_time idle)
+	"$@" >/dev/null
+	awk -v "busy=$(cpu_time busy)" -v "idle=$(cpu_time idle)" -v "busy0=$busy" -v "idle0=$idle" \
+		'BEGIN { busy -= busy0; print 100 * busy / (busy + idle - idle0) }'
 }
 
 # run_tcp ADDRESS [IPERF3-OPTION...]: leaves what iperf3 says in $DIR/result
@@ -64,9 +75,9 @@ case_tcp-both() {
 case_cpu() {
 	local before
 
-	before=$(busy)
+	before=$(cpu_time busy)
 	run_tcp "$1"
-	jq --argjson before "$before" --argjson after "$(busy)" \
+	jq --argjson before "$before" --argjson after "$(cpu_time busy)" \
 		'($after - $before) / .end.sum_received.bytes * 1e9' "$DIR/result"
 }
 
@@ -104,6 +115,8 @@ case_udp-64() { rate "$1" 64 0.5; }
 case_udp-1300() { rate "$1" 1300 0.5; }
 # To look at with perf
 case_udp-64-flood() { rate "$1" 64 "$TIME" flood; }
+case_busy-tcp-8() { busy run_tcp "$1" -P 8; }
+case_busy-udp-64-flood() { busy rate "$1" 64 "$TIME" flood; }
 
 # make_third: a second peer of a, in a namespace of its own
 make_third() {
