@@ -153,7 +153,7 @@ make_routed() {
 	done
 }
 
-# narrow MTU: of that link
+# narrow MTU: sets the MTU of that link.
 narrow() {
 	on r ip link set to_b mtu "$1"
 	on b ip link set to_r mtu "$1"

@@ -179,7 +179,7 @@ test_firewall() {
 	carried b a
 }
 
-# What b opens leads past its firewall one way only, so a opens another way.
+# The way that b opens passes its firewall in one direction only. So a opens another way.
 test_one_way() {
 	make_both
 	on b iptables -A INPUT -i to_a -p udp ! --dport "$PORT" -j DROP

@@ -559,8 +559,8 @@ void omerta_peer_forget_source(struct omerta_peer *peer)
 }
 
 /*
- * Enter a channel's way into the device's table by its current endpoint. Those of a dead peer leave
- * it. From an own port it leads to an endpoint that the first channel has, or has had.
+ * Enter a channel's way into the device's table by its current endpoint. The ways of a dead
+ * peer leave it. A way from an own port leads where the first channel leads, or did.
  */
 static void update_place(struct omerta_peer_channel *pc)
 {
@@ -710,7 +710,7 @@ struct omerta_peer *omerta_peer_by_addr(struct omerta_peers *peers, bool v6,
  * omerta_ways_at() - find the ways to an endpoint
  * @peers: the device's peers
  * @endpoint: the endpoint; our address does not matter
- * @further: those of further channels instead of those of first ones
+ * @further: search the ways of further channels instead of those of first channels
  *
  * Context: inside an RCU read-side section.
  * Return: list of the ways by their place_node, or NULL.
@@ -838,7 +838,7 @@ void omerta_peer_channel_heard(struct omerta_peer_channel *pc, const struct omer
  * not carry again with the next record, but 20 s later, then 40 s, and so on.
  *
  * Context: any but hard interrupt.
- * Return: whether to try a way of ours, as that of the other end did not work.
+ * Return: true if the other end opened the channel by a way that did not work. We try another one.
  */
 bool omerta_peer_channel_silent(struct omerta_peer_channel *pc, unsigned long since)
 {
