@@ -192,6 +192,24 @@ test_one_way() {
 	carried b a
 }
 
+# No way from a passes. Packets are lost only until a finds that out twice.
+test_setbacks() {
+	local age
+
+	make_both
+	on b iptables -A INPUT -i to_a -p udp ! --dport "$PORT" -j DROP
+	on a iptables -A OUTPUT -o to_b -p udp ! --sport "$PORT" -j DROP
+	two_channels
+	await eval 'on a ./traffic.py send-flows 10.9.0.2 32 1; is silent channel a b state'
+	await is open channel a b state
+	await eval 'on a ./traffic.py send-flows 10.9.0.2 32 1; is silent channel a b state'
+	# A record comes.
+	age=$(channel a b rx-age)
+	await less_than "$age" channel a b rx-age
+	is silent channel a b state
+	flows a b
+}
+
 # long_flows: a long packet of each flow from a arrives.
 long_flows() {
 	local to
@@ -478,8 +496,9 @@ test_older() {
 	no_drops a
 }
 
-TESTS=(test_settings test_by_hand test_firewall test_one_way test_narrow_v6 test_narrow_inherit
-	test_nested test_nat test_agents test_agents_nat test_one_sided test_python test_older)
+TESTS=(test_settings test_by_hand test_firewall test_one_way test_setbacks test_narrow_v6
+	test_narrow_inherit test_nested test_nat test_agents test_agents_nat test_one_sided test_python
+	test_older)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"
