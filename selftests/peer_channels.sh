@@ -242,6 +242,7 @@ test_narrow_inherit() {
 	make_tunnel df inherit
 	two_channels
 	both_open
+	# shellcheck disable=SC2016 # expanded inside
 	on a sh -c 'printf %x "$(((1 << $(nproc)) - 1))" >/sys/class/net/omr0/queues/tx-1/xps_cpus'
 	narrow 1400
 	await on a ./traffic.py expect-mtu 1308 1352 10.9.0.2

@@ -112,20 +112,23 @@ static struct dst_entry *route6(struct sock *sk, u32 mark, struct omerta_path *p
 /*
  * Return true if a datagram would come back to be sent to the same place again, through
  * other peers or other tunnels of this driver, or if no peer takes it. The check follows
- * the routes that the peers have cached. In a loop, the last peer to look up its route
- * finds the loop closed.
+ * the routes that the peers have cached for their first channels, so no other channel may lead
+ * into a tunnel. In a loop, the last peer to look up its route finds the loop closed.
  */
-static bool leads_back(const struct omerta_tunnel *tun,
+static bool leads_back(const struct omerta_tunnel *tun, const struct omerta_peer_channel *pc,
 		       const struct omerta_path *path)
 {
-	struct dst_entry *dst = dst_clone(path->dst);
 	struct omerta_endpoint to = path->to;
-	struct omerta_peer *peer;
 	struct omerta_tunnel *inner;
+	struct omerta_peer *peer;
 	struct net_device *dev;
 	bool back = false, own;
+	struct dst_entry *dst;
 	int i;
 
+	if (pc && pc->index)
+		return true;
+	dst = dst_clone(path->dst);
 	for (i = 0; i < MAX_NESTING; i++) {
 		/* The device of a route that expires changes at any moment. */
 		dev = dst_dev(dst);
@@ -242,11 +245,8 @@ enum omerta_drop omerta_udp_route(struct omerta_channel *ch, struct omerta_peer_
 	if (path->df && v4 && dst_metric_locked(path->dst, RTAX_MTU))
 		path->df = false;
 	path->nested = dst_dev(path->dst)->netdev_ops == tun->dev->netdev_ops;
-	/*
-	 * Even a cached route may lead into the device by now. The check for a loop follows first
-	 * channels, so no other may lead into a tunnel of this driver.
-	 */
-	if (unlikely(path->nested && ((pc && pc->index) || leads_back(tun, path)))) {
+	/* Even a cached route may lead into the device by now. */
+	if (unlikely(path->nested && leads_back(tun, pc, path))) {
 		dst_release(path->dst);
 		return OMERTA_DROP_TX_LOOP;
 	}
