@@ -136,9 +136,9 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 	if (!key)
 		return NULL;
 	if (percpu_ref_init(&key->users, omerta_key_unused, 0, GFP_KERNEL_ACCOUNT))
-		goto free;
+		goto err_key;
 	if (percpu_counter_init(&key->tx_bytes, 0, GFP_KERNEL_ACCOUNT))
-		goto exit;
+		goto err_users;
 	memcpy(key->tx_secret, config->tx_secret, OMERTA_SECRET_LEN);
 	memcpy(key->rx_secret, config->rx_secret, OMERTA_SECRET_LEN);
 	key->local_id = config->local_id;
@@ -160,9 +160,9 @@ static struct omerta_key *new_key(struct omerta_keyring *ring,
 	key->open_until = deadline(key->installed, config->limits.open_time);
 	return key;
 
-exit:
+err_users:
 	percpu_ref_exit(&key->users);
-free:
+err_key:
 	kfree(key);
 	return NULL;
 }

@@ -286,7 +286,7 @@ static void dump(void)
 		CONTAINS(run.out, "peer\tomr0\t2\t\\x1b[31m\"\\x5c\\x09\\xc2\\x85\\xff\xc3\xa9\t(none)\t(none)\toff\t(none)\t0") &&
 		CONTAINS(run.out, "key\tomr0\t1\t0x12\t0x22\tactive\tauth-failures\tyes\t61500\t(none)\t(none)\t(none)\t(none)\t(none)\t(none)\t9007199254740993\t(none)\t18446744073709551615\t") &&
 		CONTAINS(run.out, "\t(none)\n" "key\tomr0\t1\t0x13\t") &&
-		CONTAINS(run.out, "allowed-ip\tomr0\t1\t10.9.0.2/32\n") &&
+		CONTAINS(run.out, "\t1\n" "allowed-ip\tomr0\t1\t10.9.0.2/32\n") &&
 		CONTAINS(run.out, "channel\tomr0\t2\t1\tsilent\t[fe80::7%lo]:51902\t51904\t61500\n"),
 		"print: dump's columns are in the documented order", "%s",
 		run.out);
