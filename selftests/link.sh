@@ -166,7 +166,8 @@ test_rights() {
 	make_ns a
 	on a ip link add omr0 type omerta listen-port 51907
 	on a "${run[@]}" sleep infinity &
-	await eval 'pgrep -f "sleep infinity" | grep -q .'
+	# Before this is its command line, ip and unshare have it in theirs.
+	await pgrep -f '^sleep infinity'
 	on a ip link set omr0 netns "$(pgrep -f '^sleep infinity')"
 	run=(nsenter --user --preserve-credentials --net -t "$(pgrep -f '^sleep infinity')")
 	"${run[@]}" ip link set omr0 type omerta policy inline
