@@ -486,12 +486,21 @@ static int new_key(struct om_daemon *d, const struct om_key *req, uint32_t peer_
 	return rc;
 }
 
+/* Delete the keys of the first @n channels, but of the very first one, and keep d->err. */
+static void take_back(struct om_daemon *d, const struct om_agent_key *key, uint8_t n)
+{
+	struct om_err why = d->err;
+
+	delete_keys(d, key->peer_id, key->local_id + 1, n - 1);
+	d->err = why;
+}
+
 /*
- * Install the keys of the channels but the first, like @req. Returns the number of channels that
- * have keys, with the first: a channel without them is not used, so that is no failure.
+ * Install the keys of the channels but the first, like @req: all of them, since the other end seals
+ * on each channel for which it has a key.
  */
-static uint8_t install_further(struct om_daemon *d, const struct om_key *req,
-			       const struct om_agent_key *key)
+static int install_further(struct om_daemon *d, const struct om_key *req,
+			   const struct om_agent_key *key)
 {
 	struct om_hs_keys keys;
 	struct om_key further;
@@ -518,8 +527,8 @@ static uint8_t install_further(struct om_daemon *d, const struct om_key *req,
 	om_secret_wipe(&further, sizeof(further));
 	om_secret_wipe(&keys, sizeof(keys));
 	if (rc)
-		om_daemon_note(d);
-	return i;
+		take_back(d, key, i);
+	return rc;
 }
 
 bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key)
@@ -551,6 +560,7 @@ bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key)
 		.local_id = key->local_id,
 		.agreed = true,
 		.initiator = key->initiator,
+		.channels = key->keys.channels,
 		.used = key->initiator,
 		.at = now,
 		.used_at = key->initiator ? now : 0,
@@ -558,7 +568,9 @@ bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key)
 	struct om_peer peer;
 	int rc;
 
-	if (!om_peers_get(d, key->peer_id, &peer)) {
+	/* The number of channels may be lower than when the handshake began: another one follows. */
+	if (!om_peers_get(d, key->peer_id, &peer) ||
+	    usable_channels(d, peer.channels) < key->keys.channels) {
 		d->err.text[0] = '\0';
 		return false;
 	}
@@ -567,17 +579,15 @@ bool om_peers_install(struct om_daemon *d, const struct om_agent_key *key)
 		req.epoch = (uint32_t)key->epoch;
 	}
 	memcpy(req.ifname, d->ifname, sizeof(req.ifname));
-	known.channels = install_further(d, &req, key);
+	if (install_further(d, &req, key))
+		return false;
 	om_secret_lock(&req, sizeof(req));
 	memcpy(req.rx_secret, key->keys.rx, sizeof(req.rx_secret));
 	memcpy(req.tx_secret, key->keys.tx, sizeof(req.tx_secret));
 	rc = new_key(d, &req, key->peer_id);
 	om_secret_wipe(&req, sizeof(req));
 	if (rc) {
-		struct om_err why = d->err;
-
-		delete_keys(d, key->peer_id, key->local_id + 1, known.channels - 1);
-		d->err = why;
+		take_back(d, key, known.channels);
 		return false;
 	}
 	/* The id may have passed to another peer in between. */

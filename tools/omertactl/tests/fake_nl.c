@@ -353,12 +353,13 @@ static int peer_request(int cmd, const struct om_peer *req, struct om_err *err)
  * Keys
  */
 
-static unsigned int keys_of(const struct om_state *s, uint32_t peer_id)
+static unsigned int keys_of(const struct om_state *s, uint32_t peer_id, uint32_t channel)
 {
 	unsigned int n = 0;
 
 	for (size_t i = 0; i < s->keys.n; i++)
-		n += OM_AT(&s->keys, struct om_key, i)->peer_id == peer_id;
+		n += OM_AT(&s->keys, struct om_key, i)->peer_id == peer_id &&
+		     OM_AT(&s->keys, struct om_key, i)->channel == channel;
 	return n;
 }
 
@@ -380,7 +381,7 @@ static int key_request(int cmd, const struct om_key *req, struct om_err *err)
 		return om_err_sys(err, ENOENT, "%s", "");
 	if (cmd != OMERTA_CMD_KEY_NEW)
 		return OM_OK;
-	if (fake.strict && keys_of(s, req->peer_id) >= 8)
+	if (fake.strict && keys_of(s, req->peer_id, req->channel) >= 8)
 		return om_err_sys(err, ENOSPC, "the peer has 8 keys");
 	key = om_list_add(&s->keys, sizeof(*key));
 	merge(&om_key_object, key, req);

@@ -136,8 +136,9 @@ static void forget(struct om_daemon *d)
 	}
 }
 
-/* The daemon installs a key of this id. */
-static bool install(struct om_daemon *d, uint32_t local_id, bool initiator)
+/* The daemon installs keys from this id on. */
+static bool install_channels(struct om_daemon *d, uint32_t local_id, bool initiator,
+			     uint8_t channels)
 {
 	struct om_agent_key key = {
 		.peer_id = 1,
@@ -146,11 +147,51 @@ static bool install(struct om_daemon *d, uint32_t local_id, bool initiator)
 		.epoch = -1,
 		.soft_s = 5,
 		.keys.remote_id = 9,
+		.keys.channels = channels,
 	};
 
 	memset(key.keys.rx, 1, sizeof(key.keys.rx));
 	memset(key.keys.tx, 2, sizeof(key.keys.tx));
 	return om_peers_install(d, &key);
+}
+
+static bool install(struct om_daemon *d, uint32_t local_id, bool initiator)
+{
+	return install_channels(d, local_id, initiator, 1);
+}
+
+/* The other end seals on each channel that was agreed on: this one has all keys, or none. */
+static void further(struct om_daemon *d)
+{
+	const struct om_list *keys;
+	struct om_peer *peer;
+	bool ok;
+
+	set_up(d, "further.times");
+	peer = add_peer(1, 7);
+	peer->channels = 2;
+	om_peers_adopt(d);
+	keys = &fake_device("omr0")->keys;
+	ok = install_channels(d, 1, true, 2);
+	unit_ok(ok && keys->n == 2, "daemon: a key for each channel", "%zu, %s", keys->n, fake.log);
+	for (unsigned int i = 1; i <= 2; i++) {
+		fake_forget_log();
+		fake.fail_at = i;
+		fake.fail_with = ENOMEM;
+		ok = install_channels(d, 3, true, 2);
+		unit_ok(!ok && keys->n == 2 && om_agent_find(&agent, 1)->knowns == 1 &&
+			CONTAINS(d->err.text, "says no"), "daemon: all of them, or none",
+			"%u: %zu, %s%s", i, keys->n, fake.log, d->err.text);
+		fake.fail_at = 0;
+	}
+	peer->channels = 1;
+	fake_forget_log();
+	ok = install_channels(d, 5, true, 2);
+	unit_ok(!ok && !*fake.log && !*d->err.text && !om_peers_tidy(d) &&
+		om_agent_find(&agent, 1)->channels == 1 && install_channels(d, 5, true, 1) &&
+		keys->n == 3, "daemon: none for channels that are gone", "%zu, %s%s", keys->n,
+		fake.log, d->err.text);
+	tear_down(d);
 }
 
 /* Too many keys of a peer: the oldest goes, but never the one in use. */
@@ -721,6 +762,7 @@ void test_daemon(void)
 	struct om_daemon d = { .ifname = "omr0", .nl = om_nl_new() };
 
 	forget(&d);
+	further(&d);
 	full(&d);
 	stale(&d);
 	confirmed(&d);
