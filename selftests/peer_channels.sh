@@ -200,14 +200,95 @@ test_setbacks() {
 	on b iptables -A INPUT -i to_a -p udp ! --dport "$PORT" -j DROP
 	on a iptables -A OUTPUT -o to_b -p udp ! --sport "$PORT" -j DROP
 	two_channels
-	await eval 'on a ./traffic.py send-flows 10.9.0.2 32 1; is silent channel a b state'
+	await eval 'one_way a b; is silent channel a b state'
 	await is open channel a b state
-	await eval 'on a ./traffic.py send-flows 10.9.0.2 32 1; is silent channel a b state'
-	# A record comes.
-	age=$(channel a b rx-age)
-	await less_than "$age" channel a b rx-age
+	# It is used no sooner than two records later, which tell nothing.
+	record_comes a b
+	record_comes a b
+	await eval 'one_way a b; is silent channel a b state'
+	record_comes a b
 	is silent channel a b state
 	flows a b
+}
+
+# record_comes HERE THERE
+record_comes() {
+	local age
+
+	age=$(channel "$1" "$2" rx-age)
+	await less_than "$age" channel "$1" "$2" rx-age
+}
+
+# b opened the channel, and its keepalives pass, but nothing from a does. Though no data of its own tells
+# b so, they end, and a finds another way.
+test_vain_keepalives() {
+	make_both
+	two_channels
+	both_open
+	is 51900 channel b a endpoint-port
+	on b omertactl peer set omr0 peer a keepalive 1
+	on b iptables -A INPUT -i to_a -p udp ! --dport "$PORT" -j DROP
+	await is silent channel b a state
+	await eval 'one_way a b; is 51900 channel b a local-port'
+	both_open
+	carried a b
+	carried b a
+}
+
+# The administrator's endpoint is that of further channels, too.
+test_moved_by_hand() {
+	make_both
+	two_channels
+	both_open
+	# So the previous way is not left because nothing comes.
+	on a omertactl peer set omr0 peer b keepalive 1
+	on b omertactl peer set omr0 peer a keepalive 1
+	on b ip addr add 192.0.2.77/32 dev to_a
+	on a omertactl peer set omr0 peer b endpoint "192.0.2.77:$PORT"
+	await is 192.0.2.77 channel a b endpoint-addr
+	both_open
+	carried a b
+	carried b a
+	is 192.0.2.77 channel a b endpoint-addr
+}
+
+# comes_from_other: what b sends in its second channel
+comes_from_other() {
+	on b nft "add rule ip t c oifname to_a udp sport != $PORT ip saddr set 192.0.2.66"
+}
+
+# comes_from_both: at first from the other address, then from b's own
+comes_from_both() {
+	comes_from_other
+	one_way b a
+	on b nft flush chain ip t c
+	one_way b a
+}
+
+# other_address: a and b, whose second channel uses another address of b than the first one
+other_address() {
+	make_both
+	on b ip addr add 192.0.2.66/32 dev to_a
+	on b ethtool -K to_a tx off
+	on b nft 'add table ip t; add chain ip t c { type filter hook postrouting priority 300; }'
+	# b does not see the other address, and so does not send from there.
+	on b nft 'add chain ip t d { type filter hook prerouting priority -300; }'
+	on b nft 'add rule ip t d ip daddr 192.0.2.66 ip daddr set 192.0.2.2'
+	comes_from_other
+	two_channels
+	both_open
+	is 192.0.2.66 channel a b endpoint-addr
+	is "192.0.2.2:$PORT" peer_endpoint a b
+}
+
+# Copies that come first from another address do not hold the channel's way.
+test_copies() {
+	other_address
+	await eval 'comes_from_both; is 192.0.2.2 channel a b endpoint-addr'
+	comes_from_other
+	one_way b a
+	one_way b a
+	is 192.0.2.2 channel a b endpoint-addr
 }
 
 # long_flows: a long packet of each flow from a arrives.
@@ -253,19 +334,14 @@ test_narrow_inherit() {
 test_nested() {
 	local before
 
-	make_both
-	two_channels
-	both_open
-	on b ip addr add 192.0.2.77/32 dev to_a
-	on a omertactl peer set omr0 peer b endpoint "192.0.2.77:$PORT" allowed-ips +192.0.2.2/32
-	pings a 10.9.0.2
-	is "192.0.2.77:$PORT" peer_endpoint a b
+	other_address
+	on a omertactl peer set omr0 peer b allowed-ips +192.0.2.66/32
 	carried a b
-	on a ip route add 192.0.2.2/32 dev omr0
+	on a ip route add 192.0.2.66/32 dev omr0
 	before=$(sent_by_second a b)
 	flows a b
 	is 0 grown a b "$before"
-	is "192.0.2.77:$PORT" peer_endpoint a b
+	is "192.0.2.2:$PORT" peer_endpoint a b
 }
 
 # behind_nat: a is behind a port-restricted NAT. b begins, and knows a's place by its first record.
@@ -296,9 +372,26 @@ behind_nat() {
 	both_open
 }
 
-# one_way FROM TO: data, but no answers, in the second channel as well
+# one_way FROM TO: data in both channels
 one_way() {
 	on "$1" ./traffic.py send-flows "10.9.0.${NUM[$2]}" 32 1
+}
+
+# nat_forgets FROM TO OUTSIDE INSIDE: the second channel, while data goes from one end to the other only,
+# without so much as an error in return
+nat_forgets() {
+	local place
+	local -a silence=(OUTPUT -o omr0 -j DROP)
+
+	place=$(channel "$3" "$4" endpoint-port)
+	on "$2" iptables -A "${silence[@]}"
+	kill -USR1 "$NAT"
+	await eval "one_way $1 $2; refused is $place channel $3 $4 endpoint-port"
+	both_open
+	one_way "$1" "$2"
+	on "$2" iptables -D "${silence[@]}"
+	carried "$1" "$2"
+	carried "$2" "$1"
 }
 
 test_nat() {
@@ -310,17 +403,8 @@ test_nat() {
 	carried a b
 	carried b a
 	is 51900 channel b a local-port
-	place=$(channel b a endpoint-port)
-	# Data goes to a only, and the NAT forgets the second channel.
-	kill -USR1 "$NAT"
-	on b iptables -A INPUT -i omr0 -j DROP
-	one_way b a
-	await refused is "$place" channel b a endpoint-port
-	both_open
-	one_way b a
-	on b iptables -F INPUT
-	carried a b
-	carried b a
+	nat_forgets b a b a
+	nat_forgets a b b a
 	# It forgets everything.
 	place=$(channel b a endpoint-port)
 	kill -USR2 "$NAT"
@@ -418,6 +502,8 @@ test_agents_nat() {
 	await agree_on_key
 	carried a b
 	carried b a
+	nat_forgets a b a b
+	nat_forgets b a a b
 	# Neither end has a way now. b opens it, as the responder.
 	on a ip link set omr0 down
 	on a ip link set omr0 up
@@ -497,8 +583,8 @@ test_older() {
 	no_drops a
 }
 
-TESTS=(test_settings test_by_hand test_firewall test_one_way test_setbacks test_narrow_v6
-	test_narrow_inherit test_nested test_nat test_agents test_agents_nat test_one_sided test_python
+TESTS=(test_settings test_by_hand test_firewall test_one_way test_setbacks test_vain_keepalives
+	test_moved_by_hand test_copies test_narrow_v6 test_narrow_inherit test_nested test_nat test_agents test_agents_nat test_one_sided test_python
 	test_older)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

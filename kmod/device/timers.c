@@ -165,6 +165,9 @@ static void run_open(struct omerta_peer_channel *pc)
 		WRITE_ONCE(pc->open_now, false);
 		if (quiet >= patience)
 			omerta_peer_channel_open(pc);
+		/* It was opened in vain before, so it carries nothing, not even keepalives. */
+		if (quiet >= patience + PATIENCE)
+			WRITE_ONCE(pc->carries, false);
 		/* The other end is told that a key is active, as in the first channel. */
 		if (active || quiet >= patience || !READ_ONCE(key->confirmed)) {
 			omerta_tx_keepalive(pc);

@@ -18,9 +18,11 @@
 
 /* Records from the old endpoint may be in flight for this long. */
 #define HOLD_TIME	NSEC_PER_SEC
-/* After this time without a record another way is taken. */
+/* After this time without a record another way is taken, if it is not to an unknown host. */
 #define SILENCE		((u64)OMERTA_CHANNEL_SILENCE * NSEC_PER_SEC)
-/* A further channel that becomes silent within this time did not work. */
+/* Otherwise later than a record comes in an idle channel, and than one that tells of a new host. */
+#define SILENCE_KNOWN	(15 * (u64)NSEC_PER_SEC)
+/* A further channel that did not work twice rests for twice this time, then four times, and so on. */
 #define SETBACK		(10 * (u64)NSEC_PER_SEC)
 #define SETBACKS_MAX	7
 /* A grace period takes about this long. */
@@ -738,6 +740,38 @@ struct omerta_peer *omerta_peer_by_endpoint(struct omerta_peers *peers,
 	return list ? container_of(list, struct omerta_peer, first.way.place_node) : NULL;
 }
 
+/* Have a channel send from its own port to the peer's endpoint; see omerta_peer_channel_heard(). */
+static void open_way(struct omerta_peer_channel *pc, u64 heard_at)
+{
+	struct omerta_way *way = &pc->way, *first = &pc->peer->first.way;
+	struct omerta_endpoint to;
+
+	read_seqlock_excl_bh(&first->lock);
+	to = first->endpoint;
+	read_sequnlock_excl_bh(&first->lock);
+	write_seqlock_bh(&way->lock);
+	way->endpoint = to;
+	way->own_port = true;
+	way->told_mtu = 0;
+	dst_cache_reset(&way->cache);
+	update_place(pc);
+	pc->way_heard_at = heard_at;
+	write_sequnlock_bh(&way->lock);
+}
+
+/**
+ * omerta_peer_channel_open() - send by a new way in a further channel
+ * @pc: the channel
+ *
+ * It leads from the channel's own port to the peer's endpoint.
+ *
+ * Context: any but hard interrupt.
+ */
+void omerta_peer_channel_open(struct omerta_peer_channel *pc)
+{
+	open_way(pc, 0);
+}
+
 /**
  * omerta_peer_set_endpoint() - set a peer's endpoint
  * @peer: the peer
@@ -746,14 +780,15 @@ struct omerta_peer *omerta_peer_by_endpoint(struct omerta_peers *peers,
  *
  * Listeners are told if a record moves the peer. For a second after the administrator has
  * moved it, records from the previous endpoint do not move it back: they may have been in
- * flight.
+ * flight. The administrator's holds for further channels as well.
  *
- * Context: any but hard interrupt.
+ * Context: any but hard interrupt; the device's lock held unless @by_record.
  */
 void omerta_peer_set_endpoint(struct omerta_peer *peer,
 			      const struct omerta_endpoint *endpoint, bool by_record)
 {
 	bool moved, tell = false;
+	struct omerta_peer_channel *pc;
 	u64 now;
 
 	/* It rarely changes: compare before taking the lock. */
@@ -782,6 +817,28 @@ out:
 	write_sequnlock_bh(&peer->first.way.lock);
 	if (tell)
 		omerta_peer_due(peer, jiffies);
+	if (!moved || by_record)
+		return;
+	/*
+	 * The administrator wants no datagrams at the previous one. A channel without a way is opened
+	 * when it has a key.
+	 */
+	for (pc = omerta_peer_next_channel(&peer->first); pc; pc = omerta_peer_next_channel(pc)) {
+		if (!data_race(pc->way.endpoint.family))
+			continue;
+		open_way(pc, now);
+		WRITE_ONCE(pc->open_now, true);
+	}
+	omerta_peer_due(peer, jiffies);
+}
+
+/* Return true if both have the same address, whatever the port. */
+static bool is_host(const struct omerta_endpoint *a, const struct omerta_endpoint *b)
+{
+	struct omerta_endpoint c = *a;
+
+	c.port = b->port;
+	return omerta_endpoint_remote_equal(&c, b);
 }
 
 /**
@@ -793,37 +850,50 @@ out:
  *
  * The channel's datagrams go back by the way that it came, unless another way had a record in the
  * last seconds. If both ends opened the channel at the same time, one of them waits longer for
- * that, so that they do not change ways for ever.
+ * that, so that they do not change ways for ever. A way to the first channel's address is preferred,
+ * as another one may be that of a copy of a record, which came first.
  *
  * Context: any but hard interrupt.
  */
 void omerta_peer_channel_heard(struct omerta_peer_channel *pc, const struct omerta_key *key,
 			       const struct omerta_endpoint *from, bool own_port)
 {
-	u64 wait = SILENCE + (key->local_id < key->remote_id ? NSEC_PER_SEC : 0);
-	u64 now = ktime_get_coarse_boottime_ns();
-	struct omerta_way *way = &pc->way;
+	struct omerta_way *way = &pc->way, *first = &pc->peer->first.way;
+	u64 now = ktime_get_coarse_boottime_ns(), wait;
+	struct omerta_endpoint at;
+	bool same;
 
 	/* Once a tick is enough. */
-	if (data_race(pc->heard_at == now && pc->carries && !pc->waiting_since &&
-		      !memcmp(&way->endpoint, from, sizeof(*from))))
+	if (data_race(pc->heard_at == now && (pc->carries || now < pc->carry_after) &&
+		      !pc->waiting_since && !memcmp(&way->endpoint, from, sizeof(*from))))
 		return;
+	read_seqlock_excl_bh(&first->lock);
+	at = first->endpoint;
+	read_sequnlock_excl_bh(&first->lock);
 	write_seqlock_bh(&way->lock);
-	if ((way->own_port == own_port && omerta_endpoint_remote_equal(&way->endpoint, from)) ||
-	    !pc->way_heard_at || now >= pc->way_heard_at + wait) {
-		if (way->own_port != own_port || memcmp(&way->endpoint, from, sizeof(*from))) {
+	same = way->own_port == own_port && omerta_endpoint_remote_equal(&way->endpoint, from);
+	if (is_host(&at, from) == is_host(&at, &way->endpoint))
+		wait = SILENCE + (key->local_id < key->remote_id ? NSEC_PER_SEC : 0);
+	else
+		wait = is_host(&at, from) ? 0 : SILENCE_KNOWN;
+	if (same || !pc->way_heard_at || now >= pc->way_heard_at + wait) {
+		if (!same || memcmp(&way->endpoint, from, sizeof(*from))) {
 			way->endpoint = *from;
 			way->own_port = own_port;
 			way->told_mtu = 0;
 			dst_cache_reset(&way->cache);
-			update_place(pc);
 		}
+		if (!same)
+			update_place(pc);
 		pc->way_heard_at = now;
 	}
 	pc->heard_at = now;
-	WRITE_ONCE(pc->waiting_since, 0);
+	if (READ_ONCE(pc->waiting_since)) {
+		WRITE_ONCE(pc->waiting_since, 0);
+		pc->answers = min(pc->answers + 1, OMERTA_CHANNEL_ANSWERS);
+	}
 	if (!pc->carries && now >= pc->carry_after) {
-		pc->carries_since = now;
+		pc->answers = 0;
 		WRITE_ONCE(pc->carries, true);
 	}
 	write_sequnlock_bh(&way->lock);
@@ -848,7 +918,7 @@ bool omerta_peer_channel_silent(struct omerta_peer_channel *pc, unsigned long si
 	read_seqlock_excl_bh(&pc->way.lock);
 	if (pc->carries && READ_ONCE(pc->waiting_since) == since) {
 		WRITE_ONCE(pc->carries, false);
-		if (now >= pc->carries_since + SETBACK)
+		if (pc->answers >= OMERTA_CHANNEL_ANSWERS)
 			pc->setbacks = 0;
 		else if (pc->setbacks < SETBACKS_MAX)
 			pc->setbacks++;
@@ -857,32 +927,6 @@ bool omerta_peer_channel_silent(struct omerta_peer_channel *pc, unsigned long si
 	}
 	read_sequnlock_excl_bh(&pc->way.lock);
 	return other_way;
-}
-
-/**
- * omerta_peer_channel_open() - send by a new way in a further channel
- * @pc: the channel
- *
- * It leads from the channel's own port to the peer's endpoint.
- *
- * Context: any but hard interrupt.
- */
-void omerta_peer_channel_open(struct omerta_peer_channel *pc)
-{
-	struct omerta_way *way = &pc->way, *first = &pc->peer->first.way;
-	struct omerta_endpoint to;
-
-	read_seqlock_excl_bh(&first->lock);
-	to = first->endpoint;
-	read_sequnlock_excl_bh(&first->lock);
-	write_seqlock_bh(&way->lock);
-	way->endpoint = to;
-	way->own_port = true;
-	way->told_mtu = 0;
-	dst_cache_reset(&way->cache);
-	update_place(pc);
-	pc->way_heard_at = 0;
-	write_sequnlock_bh(&way->lock);
 }
 
 /**

@@ -32,6 +32,11 @@ struct omerta_tunnel;
 #define OMERTA_SILENCE		(15 * HZ)
 /* A further channel is silent after this many seconds. */
 #define OMERTA_CHANNEL_SILENCE	3
+/*
+ * A further channel works if so many records came after data. Records that the other end sends anyway
+ * are seldom that many, as it sends them 10 s apart.
+ */
+#define OMERTA_CHANNEL_ANSWERS	8
 
 /**
  * struct omerta_peer_ops - what the layers above do for a peer
@@ -165,9 +170,10 @@ struct omerta_way {
  * @carries: it was heard, and is not silent; lock: the @way's, read without
  * @heard_at: boot time in ns of the latest authentic record, 0 for never; lock: the @way's
  * @way_heard_at: the same of those that came by @way; lock: the @way's
- * @carries_since: boot time in ns at which it began to carry; lock: the @way's
+ * @answers: records heard after data was sent, since it began to carry; at most
+ *	     OMERTA_CHANNEL_ANSWERS; lock: the @way's
  * @carry_after: boot time in ns before which it does not carry, though heard; lock: the @way's
- * @setbacks: how often in a row it became silent soon after that; lock: the @way's
+ * @setbacks: how often in a row it became silent after fewer answers; lock: the @way's
  * @open_now: a key has become active, or the way has changed, so a record is to be sent
  * @probe_at: 64-bit jiffies at which it is to be opened or kept open; timer only
  * @answered_at: 64-bit jiffies of the latest answer; timer only
@@ -186,8 +192,8 @@ struct omerta_peer_channel {
 	struct omerta_way way ____cacheline_aligned_in_smp;
 	bool carries;
 	bool open_now;
+	u8 answers;
 	u8 setbacks;
-	u64 carries_since;
 	u64 carry_after;
 	u64 heard_at;
 	u64 way_heard_at;
