@@ -170,8 +170,8 @@ int omerta_nl_configure(struct sk_buff *skb, struct omerta_tunnel *tun, struct n
  */
 size_t omerta_nl_cpus_size(void)
 {
-	/* Every other CPU, with four digits and a comma, takes most. */
-	return nla_total_size(min(nr_cpu_ids * 5 / 2 + 16, OMERTA_CPULIST_LEN + 1U));
+	/* Two of three CPUs take most: "1000-1001," */
+	return nla_total_size(min(nr_cpu_ids * 10 / 3 + 16, OMERTA_CPULIST_LEN + 1U));
 }
 
 static int put_cpus(struct sk_buff *msg, const struct cpumask *cpus)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/omerta.h>
+
 /* No kernel supports more. */
 #define CPUS		8192
 #define SYS_CPUS	"/sys/devices/system/cpu/"
@@ -90,9 +92,10 @@ static int mark(const char *text, bool *cpus)
 /* A system without these files is one whose CPUs are unknown. */
 static int mark_file(const char *path, bool *cpus)
 {
+	static char text[OMERTA_CPULIST_LEN + 2];
 	FILE *f = fopen(path, "re");
-	char text[1024] = "";
 
+	text[0] = '\0';
 	if (!f)
 		return -1;
 	if (!fgets(text, sizeof(text), f))
