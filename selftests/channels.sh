@@ -186,10 +186,10 @@ test_shown() {
 	is 5 sum a rx_drops
 	on a omertactl metrics | grep '^omerta_channel_transmit_cpu{device="omr0",channel="0"} [0-9]'
 	on a omertactl show omr0 | tee "$DIR/shown"
-	is 4 grep -cE '^  channel [0-3]: [0-9]+ packets received( \(CPU [0-9]+\))?(, [0-9]+ dropped)?, [0-9]+ packets sent \(CPU [0-9]+\)(, [0-9]+ dropped)?$' "$DIR/shown"
+	is 4 grep -cE '^  channel [0-3]: [0-9]+ packets in [0-9]+ records received( \(CPU [0-9]+\))?(, [0-9]+ dropped)?, [0-9]+ packets in [1-9][0-9]* records sent \(CPU [0-9]+\)(, [0-9]+ dropped)?$' "$DIR/shown"
 	is 8 dropped <"$DIR/shown"
 	on a omertactl top every 1 count 1 | tee "$DIR/top"
-	grep -qE '^  channels: 0 /s received, 0 /s sent(, CPU [0-9]+)?; ' "$DIR/top"
+	grep -qE '^  channels: 0 /s received \(0 /s records(, CPU [0-9]+)?\), 0 /s sent \(0 /s records, CPU [0-9]+\); ' "$DIR/top"
 }
 
 # A datagram goes to the channel of the CPU that it arrives on.

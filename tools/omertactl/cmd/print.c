@@ -339,20 +339,20 @@ static void show_channel(const struct om_channel_stats *c)
 {
 	static const struct {
 		const char *what;
-		uint8_t packets, cpu, drops;
+		uint8_t packets, records, cpu, drops;
 	} ways[] = {
-		{ "received", OMERTA_A_CHANNEL_STATS_RX_PACKETS, OMERTA_A_CHANNEL_STATS_RX_CPU,
-		  OMERTA_A_CHANNEL_STATS_RX_DROPS },
-		{ "sent", OMERTA_A_CHANNEL_STATS_TX_PACKETS, OMERTA_A_CHANNEL_STATS_TX_CPU,
-		  OMERTA_A_CHANNEL_STATS_TX_DROPS },
+		{ "received", OMERTA_A_CHANNEL_STATS_RX_PACKETS, OMERTA_A_CHANNEL_STATS_RX_RECORDS,
+		  OMERTA_A_CHANNEL_STATS_RX_CPU, OMERTA_A_CHANNEL_STATS_RX_DROPS },
+		{ "sent", OMERTA_A_CHANNEL_STATS_TX_PACKETS, OMERTA_A_CHANNEL_STATS_TX_RECORDS,
+		  OMERTA_A_CHANNEL_STATS_TX_CPU, OMERTA_A_CHANNEL_STATS_TX_DROPS },
 	};
 	char name[32];
 
 	snprintf(name, sizeof(name), "channel %" PRIu64, c->v[OMERTA_A_CHANNEL_STATS_CHANNEL]);
 	label(name);
 	for (size_t i = 0; i < OM_ARRAY_SIZE(ways); i++) {
-		printf("%s%" PRIu64 " packets %s", i ? ", " : "", c->v[ways[i].packets],
-		       ways[i].what);
+		printf("%s%" PRIu64 " packets in %" PRIu64 " records %s", i ? ", " : "",
+		       c->v[ways[i].packets], c->v[ways[i].records], ways[i].what);
 		if (c->has & OM_BIT(ways[i].cpu))
 			printf(" (CPU %" PRIu64 ")", c->v[ways[i].cpu]);
 		if (c->v[ways[i].drops])

@@ -159,10 +159,19 @@ static void new_drops(char *buf, size_t size, const struct om_state *s, const st
 	}
 }
 
-/* "  channels:", and of each its packets per second in both directions, and the CPUs */
+/* "  channels:", and of each its packets and records per second in both directions, and the CPUs */
 static void print_channels(const struct om_state *s, const struct om_state *old, double seconds)
 {
-	char rx[16], tx[16];
+	static const struct {
+		const char *what;
+		uint8_t packets, records, cpu;
+	} ways[] = {
+		{ "received", OMERTA_A_CHANNEL_STATS_RX_PACKETS, OMERTA_A_CHANNEL_STATS_RX_RECORDS,
+		  OMERTA_A_CHANNEL_STATS_RX_CPU },
+		{ "sent", OMERTA_A_CHANNEL_STATS_TX_PACKETS, OMERTA_A_CHANNEL_STATS_TX_RECORDS,
+		  OMERTA_A_CHANNEL_STATS_TX_CPU },
+	};
+	char packets[16], records[16];
 	double drops;
 
 	fputs("  channels:", stdout);
@@ -172,18 +181,22 @@ static void print_channels(const struct om_state *s, const struct om_state *old,
 		const uint64_t *before = old && i < old->dev.channel_stats.n ?
 			OM_AT(&old->dev.channel_stats, struct om_channel_stats, i)->v : NULL;
 
-		short_number(rx, sizeof(rx), rate(c->v, before, OMERTA_A_CHANNEL_STATS_RX_PACKETS,
-						  seconds));
-		short_number(tx, sizeof(tx), rate(c->v, before, OMERTA_A_CHANNEL_STATS_TX_PACKETS,
-						  seconds));
-		printf("%s %s/s received, %s/s sent", i ? ";" : "", rx, tx);
-		if (c->has & OM_BIT(OMERTA_A_CHANNEL_STATS_RX_CPU))
-			printf(", CPU %" PRIu64, c->v[OMERTA_A_CHANNEL_STATS_RX_CPU]);
+		for (size_t k = 0; k < OM_ARRAY_SIZE(ways); k++) {
+			short_number(packets, sizeof(packets),
+				     rate(c->v, before, ways[k].packets, seconds));
+			short_number(records, sizeof(records),
+				     rate(c->v, before, ways[k].records, seconds));
+			printf("%s %s/s %s (%s/s records", k ? "," : i ? ";" : "", packets,
+			       ways[k].what, records);
+			if (c->has & OM_BIT(ways[k].cpu))
+				printf(", CPU %" PRIu64, c->v[ways[k].cpu]);
+			putchar(')');
+		}
 		drops = rate(c->v, before, OMERTA_A_CHANNEL_STATS_RX_DROPS, seconds) +
 			rate(c->v, before, OMERTA_A_CHANNEL_STATS_TX_DROPS, seconds);
 		if (drops > 0) {
-			short_number(rx, sizeof(rx), drops);
-			printf(", %s/s dropped", rx);
+			short_number(packets, sizeof(packets), drops);
+			printf(", %s/s dropped", packets);
 		}
 	}
 	putchar('\n');
