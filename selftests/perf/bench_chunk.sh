@@ -6,12 +6,14 @@
 #   BACKEND	uml: User-mode Linux, at the processor's own speed, and counted
 #		instructions of an emulated arm64; host: this machine
 #   RUNS, TIME	runs of each case, milliseconds of each
+#   WITHOUT	avx512: as on a machine without AVX-512; only in User-mode Linux
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
 
 BACKEND=${BACKEND:-uml}
 RUNS=${RUNS:-9}
 TIME=${TIME:-10}
+WITHOUT=${WITHOUT:-}
 out=$TOP_DIR/build/bench-chunk
 
 # A measurement a line: its name, and what omertactl bench is given
@@ -59,8 +61,9 @@ commands() {
 	echo 'modprobe -r omerta_bench'
 	# shellcheck disable=SC2016 # there
 	# User-mode Linux does not know the host's processor.
-	printf 'echo machine Linux "$(uname -rm)", %q, %s runs of %s ms\n' \
-		"$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" "$RUNS" "$TIME"
+	printf 'echo machine Linux "$(uname -rm)", %q%s, %s runs of %s ms\n' \
+		"$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)" \
+		"${WITHOUT:+ without $WITHOUT}" "$RUNS" "$TIME"
 }
 
 # hide FLAG COMMAND...: User-mode Linux finds no flags of the CPU that begin so.
@@ -90,12 +93,18 @@ main() {
 	local peers
 	local -a guest=("$VM_DIR/run.sh" -o "$out/uml" -k uml -m 2G -t 3600 --)
 
+	[[ -z $WITHOUT || $WITHOUT == avx512 ]] || die "WITHOUT: \"$WITHOUT\" is not \"avx512\""
+	[[ -z $WITHOUT || $BACKEND == uml ]] || die "WITHOUT: only with BACKEND=uml"
 	mkdir -p "$out"
 	case $BACKEND in
 	uml)
 		prepare_guest uml amd64
-		"${guest[@]}" "$(commands "$MEASURED")" >"$out/lines"
-		hidden avx512 avx2
+		if [[ -n $WITHOUT ]]; then
+			hide "$WITHOUT" "${guest[@]}" "$(commands "$MEASURED")" >"$out/lines"
+		else
+			"${guest[@]}" "$(commands "$MEASURED")" >"$out/lines"
+			hidden avx512 avx2
+		fi
 		hidden avx ssse3
 		count_arm64
 		;;
@@ -103,7 +112,7 @@ main() {
 	*) die "no backend $BACKEND" ;;
 	esac
 	echo "# peers" >&2
-	peers=$("$TOP_DIR/selftests/perf/peers.sh" "$RUNS" "$TIME")
+	peers=$(WITHOUT=$WITHOUT "$TOP_DIR/selftests/perf/peers.sh" "$RUNS" "$TIME")
 	echo "peers $peers" >>"$out/lines"
 	"$TOP_DIR/selftests/perf/chunk_report.py" "$BACKEND" "$TOP_DIR/build/bench-chunk.json" \
 		<"$out/lines"

@@ -167,6 +167,28 @@ class Report:
         self.say("imix: packets of 40, 576 and 1500 bytes; record, records: one and 16 packets of "
                  "1388 bytes in chunks of 512; tcp: five, the last one short.", "")
 
+    def counted(self):
+        """Of an emulated CPU, where each instruction takes a nanosecond"""
+        cases = self.found.get("curves:arm64")
+        if not cases:
+            return
+        lengths = sorted(set(unique(cases, "chunk-size")))
+        lists = sorted(set(unique(cases, "list")))
+        self.say("## Counted instructions on arm64", "", "Not cycles. Instructions of mb-neon over "
+                 "those of the library, the higher one of sealing and opening:", "")
+        rows = [[length] + [f"{max(per_chunk(cases, 'mb-neon', d, length, n) / per_chunk(cases, 'lib', d, length, n) for d in ('seal', 'open')):.2f}"
+                            for n in lists] for length in lengths]
+        self.say(*table(["bytes"] + [f"lists of {n}" for n in lists], rows))
+        for direction in "seal", "open":
+            def per_byte(engine, n):
+                return {length: per_chunk(cases, engine, direction, length, n) / length
+                        for length in lengths}
+
+            lines = {f"mb-neon, lists of {n}": per_byte("mb-neon", n) for n in (1, 3, 16)}
+            lines["lib"] = per_byte("lib", 1)
+            self.picture(f"arm64-{direction}", f"{direction}, arm64", "bytes of a chunk",
+                         "instructions per byte", lines)
+
     def aims(self):
         self.say("## Aims", "", *table(["", "value", "aim", ""], (
             [row["name"], row["value"], row["aim"], "met" if row["met"] else "missed"]
@@ -286,6 +308,7 @@ class Report:
         self.chunks()
         self.peers()
         self.curves()
+        self.counted()
         self.aims()
         self.calls()
         self.against()

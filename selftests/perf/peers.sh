@@ -3,6 +3,7 @@
 # peers.sh RUNS MILLISECONDS: measures others' ChaCha20-Poly1305 on this machine, and
 # the tunnel's engines beside; prints JSON. Sources are fetched into the cache. On x86-64 all run
 # in a root of a newer Debian, so that its OpenSSL and ipsec-mb can be measured beside this one's.
+#   WITHOUT	avx512: with the code for CPUs without AVX-512
 set -euo pipefail
 . "$(dirname "$0")/../vm/lib.sh"
 . "$(dirname "$0")/../vm/apt.sh"
@@ -76,7 +77,8 @@ main() {
 	"$VM_DIR/deps.sh" peers
 	take_lock "$dir.lock"
 	set -- OBJ="$TOP_DIR/build/peers" MONOCYPHER="$(source_of monocypher)" \
-		TWEETNACL="$(source_of tweetnacl)" AWSLC="$(source_of awslc)" RUNS="$1" TIME="$2"
+		TWEETNACL="$(source_of tweetnacl)" AWSLC="$(source_of awslc)" RUNS="$1" TIME="$2" \
+		WITHOUT="${WITHOUT:-}"
 	quietly make -C "$TOP_DIR/selftests/perf/peers" "$@"
 	if [[ $(uname -m) == x86_64 ]]; then
 		set -- "$@" CC=x86_64-linux-gnu-gcc-14

@@ -215,7 +215,8 @@ static void add_peer(const struct peer *peer)
 	}
 }
 
-static void load(const char *path)
+/* @without: leave out the peers whose names contain it, unless NULL */
+static void load(const char *path, const char *without)
 {
 	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	const struct peer *peer = object ? dlsym(object, "peers") : NULL;
@@ -225,7 +226,8 @@ static void load(const char *path)
 		exit(1);
 	}
 	for (; peer->name; peer++)
-		add_peer(peer);
+		if (!without || !strstr(peer->name, without))
+			add_peer(peer);
 }
 
 /* Return true if both have the same chunks. */
@@ -348,12 +350,13 @@ static unsigned long number(const char *name, const char *text, unsigned long ma
 
 int main(int argc, char **argv)
 {
+	const char *without = getenv("WITHOUT");
 	unsigned long runs, ms, r;
 	unsigned int i;
 	int arg;
 
 	if (argc < 4) {
-		fprintf(stderr, "usage: peers RUNS MILLISECONDS OBJECT...\n");
+		fprintf(stderr, "usage: [WITHOUT=NAME] peers RUNS MILLISECONDS OBJECT...\n");
 		return 2;
 	}
 	runs = number("RUNS", argv[1], MAX_RUNS);
@@ -361,7 +364,7 @@ int main(int argc, char **argv)
 	prepare();
 	stay();
 	for (arg = 3; arg < argc; arg++)
-		load(argv[arg]);
+		load(argv[arg], without);
 	check_all();
 	for (r = 0; r < runs; r++) {
 		fprintf(stderr, "# run %lu of %lu\n", r + 1, runs);
