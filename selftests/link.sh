@@ -140,13 +140,17 @@ test_many_cpus() {
 	is "$(nproc)" member "$(on a omertactl -j link show omr0)" channels
 	# Without hyper-threads every second one is online, and up may be given any of them.
 	seq -s , 0 2 2046 >"$DIR/online"
-	printf '[Interface]\nCpus = 2046\n' >"$DIR/omr0.conf"
-	unshare -m sh -euc 'mount --bind "$1" /sys/devices/system/cpu/online && omertactl check "$2"' \
-		sh "$DIR/online" "$DIR/omr0.conf"
-	echo 'Cpus = 2045' >>"$DIR/omr0.conf"
-	sed -i 2d "$DIR/omr0.conf"
-	refused unshare -m sh -euc 'mount --bind "$1" /sys/devices/system/cpu/online && omertactl check "$2"' \
-		sh "$DIR/online" "$DIR/omr0.conf"
+	(umask 077; omertactl genkey >"$DIR/key")
+	printf '[Interface]\nPrivateKeyFile = key\nCpus = 2046\n' >"$DIR/omr0.conf"
+	with_online omertactl check "$DIR/omr0.conf"
+	sed -i 's/2046/2045/' "$DIR/omr0.conf"
+	refused with_online omertactl check "$DIR/omr0.conf" 2>"$DIR/said"
+	grep 'none of these CPUs is online' "$DIR/said"
+}
+
+# with_online COMMAND...: which finds the CPUs online in a file of the test
+with_online() {
+	unshare -m sh -euc 'mount --bind "$0" /sys/devices/system/cpu/online && "$@"' "$DIR/online" "$@"
 }
 
 # cpus JSON: prints the list of the last device.

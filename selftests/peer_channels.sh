@@ -252,12 +252,12 @@ test_moved_by_hand() {
 	is 192.0.2.77 channel a b endpoint-addr
 }
 
-# comes_from_other: what b sends in its second channel
+# comes_from_other: b sends in its second channel from another address.
 comes_from_other() {
 	on b nft "add rule ip t c oifname to_a udp sport != $PORT ip saddr set 192.0.2.66"
 }
 
-# comes_from_both: at first from the other address, then from b's own
+# comes_from_both: b sends from there, and then from its own address.
 comes_from_both() {
 	comes_from_other
 	one_way b a

@@ -173,7 +173,7 @@ struct omerta_way {
  * @answers: records heard after data was sent, since it began to carry; at most
  *	     OMERTA_CHANNEL_ANSWERS; lock: the @way's
  * @carry_after: boot time in ns before which it does not carry, though heard; lock: the @way's
- * @setbacks: how often in a row it became silent after fewer answers; lock: the @way's
+ * @setbacks: number of times in a row that it became silent after fewer answers; lock: the @way's
  * @open_now: a key has become active, or the way has changed, so a record is to be sent
  * @probe_at: 64-bit jiffies at which it is to be opened or kept open; timer only
  * @answered_at: 64-bit jiffies of the latest answer; timer only

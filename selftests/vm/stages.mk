@@ -71,7 +71,7 @@ nohz-%:
 
 # Newer kernels count the processors' own numbers.
 cpus-%:
-	$(stage) $(run) -t 300 -A possible_cpus=2048 -- ./link.sh test_many_cpus
+	$(stage) $(run) -m 2G -t 300 -A possible_cpus=2048 -- ./link.sh test_many_cpus
 
 hostile: ; $(stage) env FORM=$(if $(filter-out %:core,$(CELLS)),short,core) $(VM)/hostile.sh
 style: ; $(stage) $(TOP)/selftests/style.sh
