@@ -377,6 +377,41 @@ one_way() {
 	on "$1" ./traffic.py send-flows "10.9.0.${NUM[$2]}" 32 1
 }
 
+# While flows change channels no packet is lost or comes twice, though some may overtake others.
+test_number_changes() {
+	local before i sender to
+
+	make_both
+	keep_order b to_a
+	be_patient a omr0
+	two_channels
+	both_open
+	before=$(dev_stat b rx-packets)
+	bg b timeout "$((5 * WAIT))" ./traffic.py receive-flows 32 '' changed
+	to=$!
+	await udp_bound b 7777
+	bg a ./traffic.py send-flows-until 10.9.0.2 32 "$DIR/enough"
+	sender=$!
+	for i in 1 2 3; do
+		GEN=$((GEN + 1))
+		await more_than "$((before + i * 2000 - 1000))" dev_stat b rx-packets
+		on a omertactl peer set omr0 peer b channels 1
+		await more_than "$((before + i * 2000))" dev_stat b rx-packets
+		on a omertactl peer set omr0 peer b channels 2
+		install_second a b
+		install_second b a
+		activate_second b a
+		activate_second a b
+		both_open
+	done
+	touch "$DIR/enough"
+	wait "$sender"
+	wait "$to"
+	no_drops a
+	no_drops b
+	carried a b
+}
+
 # nat_forgets FROM TO OUTSIDE INSIDE: the second channel, while data goes from one end to the other only,
 # without so much as an error in return
 nat_forgets() {
@@ -584,8 +619,8 @@ test_older() {
 }
 
 TESTS=(test_settings test_by_hand test_firewall test_one_way test_setbacks test_vain_keepalives
-	test_moved_by_hand test_copies test_narrow_v6 test_narrow_inherit test_nested test_nat test_agents test_agents_nat test_one_sided test_python
-	test_older)
+	test_moved_by_hand test_copies test_narrow_v6 test_narrow_inherit test_nested test_number_changes
+	test_nat test_agents test_agents_nat test_one_sided test_python test_older)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
 run_tests "${@:-${TESTS[@]}}"

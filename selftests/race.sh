@@ -90,12 +90,18 @@ keys() {
 	sleep 1
 }
 
-# channels: changes the number of the peer's, also to more than the device has
+# channels: changes the number of the peer's, also to more than the device has, and the device's
 channels() {
 	local n
 
 	for n in 2 1 3 2; do
 		on a omertactl peer set omr0 peer b channels "$n"
+		sleep 1.5
+	done
+	for n in 1 2; do
+		on b ip link set omr0 down
+		on b ethtool -L omr0 combined "$n"
+		on b ip link set omr0 up
 		sleep 1.5
 	done
 }
@@ -215,6 +221,7 @@ test_agents() {
 			PublicKey = $(omertactl pubkey <"$DIR/$other")
 			Endpoint = $(endpoint "$ns" "$other")
 			AllowedIPs = 10.9.0.${NUM[$other]}/32
+			Channels = 2
 		END
 		mkdir -p "$DIR/conf-$ns" "$DIR/state-$ns" "$DIR/run-$ns"
 		mv "$DIR/omr0.conf" "$DIR/conf-$ns"

@@ -179,8 +179,11 @@ def send_flows_until(address, flows, stop):
         s.sendto(END, (address, PORT))
 
 
-def receive_flows(flows, count=""):
-    """All numbers of all sockets arrive, and those of each in order. Without COUNT up to an end"""
+def receive_flows(flows, count="", order="kept"):
+    """
+    All numbers of all sockets arrive, and those of each in order, unless that may be "changed".
+    Without COUNT up to an end
+    """
     s, got, ended = receiver(), {}, set()
     left = int(flows) * int(count or 1)
     while left:
@@ -188,10 +191,12 @@ def receive_flows(flows, count=""):
         if data == END:
             ended.add(source)
         else:
-            assert source not in ended, source
+            assert source not in ended or order != "kept", source
             got.setdefault(source, []).append(int.from_bytes(data, "big"))
         left -= data == END if not count else 1
     n = int(count) if count else max(map(len, got.values()))
+    if order != "kept":
+        got = {source: sorted(numbers) for source, numbers in got.items()}
     assert list(got.values()) == [list(range(n))] * int(flows), got
 
 

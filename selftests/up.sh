@@ -89,6 +89,36 @@ test_up_down() {
 }
 
 # Everything but the tunnel's own packets goes in, both families, and back out.
+# One line in each file
+test_channels() {
+	local ns
+
+	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
+	two_files 'Channels = 2'
+	sed -i '$ a Channels = 2' "$DIR/b.conf"
+	up a
+	up b
+	pings a 10.9.0.2
+	for ns in a b; do
+		await is open channel_of "$ns" '."further-channels"[0].state'
+	done
+	await eval 'on a ./traffic.py send-flows 10.9.0.2 32 1; more_than 0 second_key a tx-bytes'
+	await more_than 0 second_key b rx-bytes
+	notes 'omr0 is as its file says already' reload a
+	down a
+	down b
+}
+
+# channel_of NS FILTER: of the only peer
+channel_of() {
+	on "$1" omertactl -j peer show omr0 | jq -r ".[0]$2"
+}
+
+# second_key NS MEMBER: of the keys of the second channel, the sum
+second_key() {
+	on "$1" omertactl -j key show omr0 | jq "[.[] | select(.channel == 1).\"$2\"] | add // 0"
+}
+
 test_default_route() {
 	local before with
 
@@ -785,7 +815,7 @@ test_ifupdown() {
 	is "$before" state a
 }
 
-TESTS=(test_up_down test_default_route test_up_fails test_many_routes test_own_network
+TESTS=(test_up_down test_channels test_default_route test_up_fails test_many_routes test_own_network
 	test_converge test_reload test_undone test_other_rules test_stuck_agent test_container test_late_names
 	test_which_address test_names_outside test_filter test_kill_switch test_dead_address test_mtu test_another_link
 	test_renamed test_hooks test_dns test_save_config test_new_module
