@@ -395,8 +395,12 @@ test_number_changes() {
 	for i in 1 2 3; do
 		GEN=$((GEN + 1))
 		await more_than "$((before + i * 2000 - 1000))" dev_stat b rx-packets
+		# a still sends in the second channel when b does not want it any more.
+		on b omertactl peer set omr0 peer a channels 1
+		await more_than "$((before + i * 2000 - 500))" dev_stat b rx-packets
 		on a omertactl peer set omr0 peer b channels 1
 		await more_than "$((before + i * 2000))" dev_stat b rx-packets
+		on b omertactl peer set omr0 peer a channels 2
 		on a omertactl peer set omr0 peer b channels 2
 		install_second a b
 		install_second b a
