@@ -109,17 +109,20 @@ received() {
 	on "$1" cat /sys/class/net/to_m/statistics/rx_packets
 }
 
-# flood PROTOCOL KIND TARGET SOURCE RATE: until stop_floods; has gone on for half a second
+# flood PROTOCOL KIND TARGET SOURCE RATE: until stop_floods; has gone on for half a second. Omerta's
+# is at the port OWN_PORT, if that is set.
 flood() {
-	local host port=$PORT source
+	local host from=$PORT port source
 	local -A before=()
 
-	[[ $1 == omerta ]] || port=$WG_PORT
+	[[ $1 == omerta ]] || from=$WG_PORT
+	port=$from
+	[[ $1 != omerta ]] || port=${OWN_PORT:-$PORT}
 	FLOODS=() LOG_LINES=$(log_lines)
 	for host in $(hosts_of "$3"); do
 		before[$host]=$(received "$host")
 		source=random
-		[[ $4 != peer ]] || source=$(outer4 "$host" "$(other "$host")"):$port
+		[[ $4 != peer ]] || source=$(outer4 "$host" "$(other "$host")"):$from
 		bg m ./flood "$DIR/$1-$2-$host" "$(outer4 m "$host")" "$port" "$5" 600 "$source" \
 			>"$DIR/sent-$host"
 		FLOODS+=($!)
@@ -285,6 +288,36 @@ test_large() {
 	counted large
 }
 
+# second_channel HOST MEMBER: of the other host's, as HOST shows it
+second_channel() {
+	on "$1" omertactl -j peer show omr0 | jq -r ".[0].\"further-channels\"[0].\"$2\""
+}
+
+# At the port of a further channel, which takes records only. One of the hosts has opened that.
+test_own_port() {
+	local host kind source
+
+	[[ $(nproc) -gt 1 ]] || { echo "SKIP one CPU only"; exit 4; }
+	scene
+	WIREGUARD=
+	for host in a b; do
+		await is open second_channel "$host" state
+	done
+	host=a
+	[[ $(second_channel a local-port) != "$PORT" ]] || host=b
+	OWN_PORT=$(second_channel "$host" local-port)
+	[[ $OWN_PORT != "$PORT" ]]
+	for kind in junk mac1; do
+		payloads "$kind"
+		for source in $SOURCES; do
+			one_flood "$kind" "$host" "$source" "$MOST"
+		done
+	done
+	for host in a b; do
+		await is open second_channel "$host" state
+	done
+}
+
 # captures: all initiations to a and b, until stop_captures
 captures() {
 	local host
@@ -445,7 +478,7 @@ test_cost() {
 	[[ -z $WIREGUARD ]] || awk -v a="${took[0]}" -v b="${took[1]}" 'BEGIN { exit !(a < b) }'
 }
 
-TESTS=(test_junk test_macs test_mac1 test_large test_replay test_moved test_many_peers
+TESTS=(test_junk test_macs test_mac1 test_large test_own_port test_replay test_moved test_many_peers
 	test_cost)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }
