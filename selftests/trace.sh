@@ -216,6 +216,27 @@ test_queue_stops() {
 	more_than 0 queue_stops a
 }
 
+# Each channel's packets, bursts and records are told apart.
+test_channels_told() {
+	local event
+
+	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
+	make_both channels 2
+	begin_trace
+	bg b timeout "$WAIT" ./traffic.py receive-flows 32 4
+	await udp_bound b 7777
+	on a ./traffic.py send-flows 10.9.0.2 32 4
+	wait "$!"
+	end_trace
+	for event in tx_take tx_assign tx_send; do
+		more_than 3 seen " omerta_$event: dev=omr0 .* channel=0\$" "$DIR/trace"
+		more_than 3 seen " omerta_$event: dev=omr0 .* channel=1\$" "$DIR/trace"
+	done
+	for event in rx_receive rx_deliver; do
+		more_than 3 seen " omerta_$event: dev=omr0 .* channel=[01]\$" "$DIR/trace"
+	done
+}
+
 # waiting_packets NS: packets that wait in its device's qdisc
 waiting_packets() {
 	on "$1" tc -s qdisc show dev omr0 | sed -n 's/.*backlog [^ ]* \([0-9]*\)p.*/\1/p' | head -n 1
@@ -439,7 +460,8 @@ test_isolated_cpu() {
 TESTS=(
 	test_isolated_cpu
 	test_packets_followed test_batch_followed test_lost_on_the_way test_followed_to_drops
-	test_drops_seen_once test_core_reasons test_key_states test_endpoints test_queue_stops test_handshakes
+	test_drops_seen_once test_core_reasons test_key_states test_endpoints test_queue_stops test_channels_told
+	test_handshakes
 	test_ethtool test_metrics test_dashboard test_top test_stats_watch
 )
 run_tests "${@:-${TESTS[@]}}"

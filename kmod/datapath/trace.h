@@ -33,9 +33,9 @@ TRACE_DEFINE_ENUM(OMERTA_QUEUE_HELPER);
 /* The device took a packet or super-packet from its queue. */
 TRACE_EVENT(omerta_tx_take,
 
-	TP_PROTO(const struct omerta_tunnel *tun, const struct sk_buff *skb),
+	TP_PROTO(const struct omerta_channel *ch, const struct sk_buff *skb),
 
-	TP_ARGS(tun, skb),
+	TP_ARGS(ch, skb),
 
 	TP_STRUCT__entry(
 		__array(char, dev, IFNAMSIZ)
@@ -43,19 +43,21 @@ TRACE_EVENT(omerta_tx_take,
 		__field(u32, len)
 		__field(u16, protocol)
 		__field(u16, segs)
+		__field(u32, channel)
 	),
 
 	TP_fast_assign(
-		memcpy(__entry->dev, tun->dev->name, IFNAMSIZ);
+		memcpy(__entry->dev, ch->tun->dev->name, IFNAMSIZ);
 		__entry->skbaddr = skb;
 		__entry->len = skb->len;
 		__entry->protocol = ntohs(skb->protocol);
 		__entry->segs = max_t(u16, skb_shinfo(skb)->gso_segs, 1);
+		__entry->channel = ch->index;
 	),
 
-	TP_printk("dev=%s skbaddr=%p len=%u protocol=0x%04x segs=%u",
+	TP_printk("dev=%s skbaddr=%p len=%u protocol=0x%04x segs=%u channel=%u",
 		  __entry->dev, __entry->skbaddr, __entry->len, __entry->protocol,
-		  __entry->segs)
+		  __entry->segs, __entry->channel)
 );
 
 /* A burst got its key and counters: those of its records are consecutive. */
@@ -186,6 +188,7 @@ TRACE_EVENT(omerta_tx_send,
 		__field(u64, counter)
 		__field(u32, records)
 		__field(u32, wire_len)
+		__field(u32, channel)
 	),
 
 	TP_fast_assign(
@@ -195,11 +198,12 @@ TRACE_EVENT(omerta_tx_send,
 		__entry->counter = burst->counter;
 		__entry->records = burst->n;
 		__entry->wire_len = burst->wire_len;
+		__entry->channel = burst->ch->index;
 	),
 
-	TP_printk("dev=%s skbaddr=%p key=0x%x counter=%llu records=%u wire_len=%u",
+	TP_printk("dev=%s skbaddr=%p key=0x%x counter=%llu records=%u wire_len=%u channel=%u",
 		  __entry->dev, __entry->skbaddr, __entry->key, __entry->counter,
-		  __entry->records, __entry->wire_len)
+		  __entry->records, __entry->wire_len, __entry->channel)
 );
 
 /* Records of a key arrived together. Their counters need not be consecutive. */
@@ -279,6 +283,7 @@ TRACE_EVENT(omerta_rx_deliver,
 		__field(u64, counter)
 		__field(u32, packets)
 		__field(u32, len)
+		__field(u32, channel)
 	),
 
 	TP_fast_assign(
@@ -288,11 +293,12 @@ TRACE_EVENT(omerta_rx_deliver,
 		__entry->counter = rec->counter;
 		__entry->packets = packets;
 		__entry->len = skb->len;
+		__entry->channel = burst->ch->index;
 	),
 
-	TP_printk("dev=%s skbaddr=%p key=0x%x counter=%llu packets=%u len=%u",
+	TP_printk("dev=%s skbaddr=%p key=0x%x counter=%llu packets=%u len=%u channel=%u",
 		  __entry->dev, __entry->skbaddr, __entry->key, __entry->counter,
-		  __entry->packets, __entry->len)
+		  __entry->packets, __entry->len, __entry->channel)
 );
 
 /* Packets, records or datagrams were dropped. Without skbaddr their skb holds others, too. */

@@ -428,7 +428,7 @@ static void take_packet(struct omerta_channel *ch, struct sk_buff *skb)
 	u32 charged = 0;
 	u8 outer;
 
-	trace_omerta_tx_take(tun, skb);
+	trace_omerta_tx_take(ch, skb);
 	rcu_read_lock();
 	if (unlikely(skb_network_offset(skb) || !pskb_inet_may_pull(skb) ||
 		     (!v6 && skb->protocol != htons(ETH_P_IP)) ||
