@@ -288,7 +288,7 @@ test_large() {
 	counted large
 }
 
-# second_channel HOST MEMBER: of the other host's, as HOST shows it
+# second_channel HOST MEMBER: HOST shows it for the other host.
 second_channel() {
 	on "$1" omertactl -j peer show omr0 | jq -r ".[0].\"further-channels\"[0].\"$2\""
 }

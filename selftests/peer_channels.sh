@@ -20,13 +20,13 @@ make_dev() {
 	set_inner "$1"
 }
 
-# channel HERE THERE MEMBER: of the second channel, as the kernel shows it; null if it does not
+# channel HERE THERE MEMBER: prints it for the second channel; null if the kernel does not show that
 channel() {
 	on "$1" omertactl -j peer show "$DEV" peer "${NUM[$2]}" |
 		jq -r ".[0].\"further-channels\"[0].\"$3\""
 }
 
-# key_of HERE THERE MEMBER: of the second channel's youngest key
+# key_of HERE THERE MEMBER: prints it for the second channel's youngest key
 key_of() {
 	on "$1" omertactl -j key show "$DEV" peer "${NUM[$2]}" |
 		jq -r "[.[] | select(.channel == 1)][-1].\"$3\""

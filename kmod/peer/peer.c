@@ -22,7 +22,7 @@
 #define SILENCE		((u64)OMERTA_CHANNEL_SILENCE * NSEC_PER_SEC)
 /* Otherwise later than a record comes in an idle channel, and than one that tells of a new host. */
 #define SILENCE_KNOWN	(15 * (u64)NSEC_PER_SEC)
-/* A further channel that did not work twice rests for twice this time, then four times, and so on. */
+/* A further channel that did not work twice rests for twice this time, then four times, ... */
 #define SETBACK		(10 * (u64)NSEC_PER_SEC)
 #define SETBACKS_MAX	7
 /* A grace period takes about this long. */
@@ -820,10 +820,11 @@ out:
 	if (!moved || by_record)
 		return;
 	/*
-	 * The administrator wants no datagrams at the previous one. A channel without a way is opened
-	 * when it has a key.
+	 * The administrator wants no datagrams at the previous one. A channel without a way is
+	 * opened when it has a key; any other way is replaced. So no lock is needed to look.
 	 */
 	for (pc = omerta_peer_next_channel(&peer->first); pc; pc = omerta_peer_next_channel(pc)) {
+		/* see above */
 		if (!data_race(pc->way.endpoint.family))
 			continue;
 		open_way(pc, now);
@@ -850,8 +851,8 @@ static bool is_host(const struct omerta_endpoint *a, const struct omerta_endpoin
  *
  * The channel's datagrams go back by the way that it came, unless another way had a record in the
  * last seconds. If both ends opened the channel at the same time, one of them waits longer for
- * that, so that they do not change ways for ever. A way to the first channel's address is preferred,
- * as another one may be that of a copy of a record, which came first.
+ * that, so that they do not change ways for ever. A way to the first channel's address is
+ * preferred, as another one may be that of a copy of a record, which came first.
  *
  * Context: any but hard interrupt.
  */

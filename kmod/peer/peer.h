@@ -33,8 +33,8 @@ struct omerta_tunnel;
 /* A further channel is silent after this many seconds. */
 #define OMERTA_CHANNEL_SILENCE	3
 /*
- * A further channel works if so many records came after data. Records that the other end sends anyway
- * are seldom that many, as it sends them 10 s apart.
+ * A further channel works if so many records came after data. Records that the other end sends
+ * anyway are seldom that many, as it sends them 10 s apart.
  */
 #define OMERTA_CHANNEL_ANSWERS	8
 
