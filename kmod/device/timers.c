@@ -166,8 +166,12 @@ static void run_open(struct omerta_peer_channel *pc)
 		if (quiet >= patience)
 			omerta_peer_channel_open(pc);
 		/* It was opened in vain before, so it carries nothing, not even keepalives. */
-		if (quiet >= patience + PATIENCE)
-			WRITE_ONCE(pc->carries, false);
+		if (quiet >= patience + PATIENCE) {
+			read_seqlock_excl_bh(&pc->way.lock);
+			if (pc->heard_at == heard_at)
+				WRITE_ONCE(pc->carries, false);
+			read_sequnlock_excl_bh(&pc->way.lock);
+		}
 		/* The other end is told that a key is active, as in the first channel. */
 		if (active || quiet >= patience || !READ_ONCE(key->confirmed)) {
 			omerta_tx_keepalive(pc);
