@@ -18,9 +18,9 @@
 
 /* Records from the old endpoint may be in flight for this long. */
 #define HOLD_TIME	NSEC_PER_SEC
-/* After this time without a record another way is taken, if it is not to an unknown host. */
+/* After this time without a record another way is taken. */
 #define SILENCE		((u64)OMERTA_CHANNEL_SILENCE * NSEC_PER_SEC)
-/* Otherwise later than a record comes in an idle channel, and than one that tells of a new host. */
+/* The same for one that leads away from the first channel's address: idle channels are not silent. */
 #define SILENCE_KNOWN	(15 * (u64)NSEC_PER_SEC)
 /* A further channel that did not work twice rests for twice this time, then four times, ... */
 #define SETBACK		(10 * (u64)NSEC_PER_SEC)
@@ -819,6 +819,7 @@ out:
 		omerta_peer_due(peer, jiffies);
 	if (!moved || by_record)
 		return;
+	lockdep_assert_held(peer->peers->lock);
 	/*
 	 * The administrator wants no datagrams at the previous one. A channel without a way is
 	 * opened when it has a key; any other way is replaced. So no lock is needed to look.
@@ -842,6 +843,11 @@ static bool is_host(const struct omerta_endpoint *a, const struct omerta_endpoin
 	return omerta_endpoint_remote_equal(&c, b);
 }
 
+static bool is_way(const struct omerta_way *way, const struct omerta_endpoint *to, bool own_port)
+{
+	return way->own_port == own_port && omerta_endpoint_remote_equal(&way->endpoint, to);
+}
+
 /**
  * omerta_peer_channel_heard() - note an authentic record in a further channel
  * @pc: the channel
@@ -861,18 +867,21 @@ void omerta_peer_channel_heard(struct omerta_peer_channel *pc, const struct omer
 {
 	struct omerta_way *way = &pc->way, *first = &pc->peer->first.way;
 	u64 now = ktime_get_coarse_boottime_ns(), wait;
-	struct omerta_endpoint at;
+	struct omerta_endpoint at = {};
 	bool same;
 
 	/* Once a tick is enough. */
 	if (data_race(pc->heard_at == now && (pc->carries || now < pc->carry_after) &&
 		      !pc->waiting_since && !memcmp(&way->endpoint, from, sizeof(*from))))
 		return;
-	read_seqlock_excl_bh(&first->lock);
-	at = first->endpoint;
-	read_sequnlock_excl_bh(&first->lock);
+	/* All channels share the first one's lock, so it is taken only if the way may change. */
+	if (!data_race(is_way(way, from, own_port))) {
+		read_seqlock_excl_bh(&first->lock);
+		at = first->endpoint;
+		read_sequnlock_excl_bh(&first->lock);
+	}
 	write_seqlock_bh(&way->lock);
-	same = way->own_port == own_port && omerta_endpoint_remote_equal(&way->endpoint, from);
+	same = is_way(way, from, own_port);
 	if (is_host(&at, from) == is_host(&at, &way->endpoint))
 		wait = SILENCE + (key->local_id < key->remote_id ? NSEC_PER_SEC : 0);
 	else
