@@ -20,7 +20,7 @@
 #define HOLD_TIME	NSEC_PER_SEC
 /* After this time without a record another way is taken. */
 #define SILENCE		((u64)OMERTA_CHANNEL_SILENCE * NSEC_PER_SEC)
-/* The same for one that leads away from the first channel's address: idle channels are not silent. */
+/* The same for one that leads away from the first channel's address; more than an idle one has */
 #define SILENCE_KNOWN	(15 * (u64)NSEC_PER_SEC)
 /* A further channel that did not work twice rests for twice this time, then four times, ... */
 #define SETBACK		(10 * (u64)NSEC_PER_SEC)
@@ -843,11 +843,6 @@ static bool is_host(const struct omerta_endpoint *a, const struct omerta_endpoin
 	return omerta_endpoint_remote_equal(&c, b);
 }
 
-static bool is_way(const struct omerta_way *way, const struct omerta_endpoint *to, bool own_port)
-{
-	return way->own_port == own_port && omerta_endpoint_remote_equal(&way->endpoint, to);
-}
-
 /**
  * omerta_peer_channel_heard() - note an authentic record in a further channel
  * @pc: the channel
@@ -875,13 +870,14 @@ void omerta_peer_channel_heard(struct omerta_peer_channel *pc, const struct omer
 		      !pc->waiting_since && !memcmp(&way->endpoint, from, sizeof(*from))))
 		return;
 	/* All channels share the first one's lock, so it is taken only if the way may change. */
-	if (!data_race(is_way(way, from, own_port))) {
+	if (data_race(way->own_port != own_port ||
+		      !omerta_endpoint_remote_equal(&way->endpoint, from))) {
 		read_seqlock_excl_bh(&first->lock);
 		at = first->endpoint;
 		read_sequnlock_excl_bh(&first->lock);
 	}
 	write_seqlock_bh(&way->lock);
-	same = is_way(way, from, own_port);
+	same = way->own_port == own_port && omerta_endpoint_remote_equal(&way->endpoint, from);
 	if (is_host(&at, from) == is_host(&at, &way->endpoint))
 		wait = SILENCE + (key->local_id < key->remote_id ? NSEC_PER_SEC : 0);
 	else
