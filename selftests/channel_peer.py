@@ -5,11 +5,12 @@
 channel_peer.py ADDRESS PORT KEY-FILE PUBLIC-KEY CHANNELS WANTED
     Agrees on keys with the agent there, for the smaller of CHANNELS and its own number, which
     has to be WANTED. Confirms them, and opens channel 1, which the other end has to answer.
-    Prints the ports of both channels, and waits until it is killed.
+    Prints the ports of both channels, and returns UDP datagrams that come through either to
+    their senders, through channel 1, until it is killed.
 """
 import base64
 import os
-import signal
+import select
 import socket
 import struct
 import sys
@@ -49,7 +50,22 @@ def main(address, port, path, public, channels, wanted):
     answer = second.recv(2000)
     assert rec.open_(noise.channel_secret(into, 1), answer, KEY_ID + 1) == b""
     print(first.getsockname()[1], second.getsockname()[1], flush=True)
-    signal.pause()
+    sent = 1
+    while True:
+        for sock in select.select([first, second], [], [])[0]:
+            channel = int(sock is second)
+            secret = noise.channel_secret(into, 1) if channel else into
+            plain = rec.open_(secret, sock.recv(2000), KEY_ID + channel)
+            for packet in rec.packets(plain) if plain else ():
+                second.send(rec.seal(noise.channel_secret(out, 1), its_id + 1, sent,
+                                     turned(packet)))
+                sent += 1
+
+
+def turned(packet):
+    """An IPv4 packet with UDP's, to its sender; the checksums are the same."""
+    assert packet[0] == 0x45 and packet[9] == socket.IPPROTO_UDP, packet
+    return packet[:12] + packet[16:20] + packet[12:16] + packet[22:24] + packet[20:22] + packet[24:]
 
 
 main(*sys.argv[1:])

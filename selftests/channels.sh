@@ -192,6 +192,79 @@ test_shown() {
 	grep -qE '^  channels: 0 /s received \(0 /s records(, CPU [0-9]+)?\), 0 /s sent \(0 /s records, CPU [0-9]+\); ' "$DIR/top"
 }
 
+# bql CHANNEL FILE: of a's queue
+bql() {
+	on a cat "/sys/class/net/omr0/queues/tx-$1/byte_queue_limits/$2"
+}
+
+# hold RATE: a's outer link has such a rate, and room for all that its device lets past.
+hold() {
+	on a tc qdisc replace dev to_b root tbf rate "$1" burst 64k limit 64mb
+}
+
+outer_backlog() {
+	member "$(on a tc -s -j qdisc show dev to_b)" backlog
+}
+
+# fills CHANNELS: sends more than that many are allowed in flight; prints how many bytes wait outside.
+fills() {
+	local i
+
+	on a ip link set omr0 down
+	on a ethtool -L omr0 combined "$1"
+	on a ip link set omr0 up
+	be_patient a omr0
+	for ((i = 0; i < $1; i++)); do
+		on a tee "/sys/class/net/omr0/queues/tx-$i/byte_queue_limits/limit_min" \
+			<<<100000000 >&2
+	done
+	pings a 10.9.0.2 >&2
+	hold 8kbit
+	on a ./traffic.py send-flows 10.9.0.2 64 200 1300
+	outer_backlog
+	for ((i = 0; i < $1; i++)); do
+		more_than 0 queue a "$i" tx_stopped_in_flight >&2
+	done
+	on a tc qdisc del dev to_b root
+}
+
+# The bytes in flight of all channels together are limited as those of one.
+test_in_flight() {
+	local one
+
+	make_both
+	one=$(fills 1)
+	more_than 500000 echo "$one"
+	less_than "$((one * 3 / 2))" fills "$QUEUES"
+	pings a 10.9.0.2
+	no_drops a
+}
+
+# Another channel's queue than the first one waits for the outer link as well, and reports what has left.
+test_limits() {
+	local i
+
+	make_both
+	be_patient a omr0
+	for ((i = 0; i < QUEUES; i++)); do
+		# All packets take the third queue.
+		on a tee "/sys/class/net/omr0/queues/tx-$i/xps_cpus" \
+			<<<"$(printf %x "$((i == 2 ? (1 << $(nproc)) - 1 : 0))")"
+	done
+	pings a 10.9.0.2
+	hold 1mbit
+	on a ./traffic.py send 10.9.0.2 9 1000 1300
+	more_than 0 bql 2 inflight
+	more_than 0 queue a 2 tx_stopped_bql
+	less_than 300000 outer_backlog
+	is 0 bql 0 inflight
+	is 0 queue a 0 tx_stopped_bql
+	on a tc qdisc del dev to_b root
+	await more_than 999 queue a 2 tx_packets
+	await is 0 bql 2 inflight
+	no_drops a
+}
+
 # A datagram goes to the channel of the CPU that it arrives on.
 test_near() {
 	local cpu before
@@ -291,7 +364,7 @@ test_changes() {
 	pings a 10.9.0.2
 }
 
-TESTS=(test_settings test_port test_flows test_shown test_near test_moves
+TESTS=(test_settings test_port test_flows test_shown test_in_flight test_limits test_near test_moves
 	test_threads test_everyone test_changes)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

@@ -417,6 +417,35 @@ test_number_changes() {
 	carried a b
 }
 
+# CPUs come and go: no packet of a flow is lost, overtakes another or comes twice.
+test_cpu_hotplug() {
+	local before cpu=/sys/devices/system/cpu/cpu1/online sender state to
+
+	[[ -w $cpu ]] || { echo "SKIP no CPU can be taken offline"; exit 4; }
+	make_both policy percpu
+	keep_order b to_a
+	be_patient a omr0
+	two_channels
+	both_open
+	bg b timeout "$((5 * WAIT))" ./traffic.py receive-flows 32
+	to=$!
+	await udp_bound b 7777
+	bg a ./traffic.py send-flows-until 10.9.0.2 32 "$DIR/enough"
+	sender=$!
+	for state in 0 1 0 1; do
+		before=$(dev_stat b rx-packets)
+		await more_than "$((before + 1000))" dev_stat b rx-packets
+		echo "$state" >"$cpu"
+	done
+	before=$(sent_by_second a b)
+	await eval "more_than 1000 grown a b '$before'"
+	touch "$DIR/enough"
+	wait "$sender"
+	wait "$to"
+	no_drops a
+	no_drops b
+}
+
 # nat_forgets FROM TO OUTSIDE INSIDE: the second channel, while data goes from one end to the other only,
 # without so much as an error in return
 nat_forgets() {
@@ -580,9 +609,9 @@ test_one_sided() {
 	no_drops b
 }
 
-# The second implementation initiates, and opens a channel.
+# The second implementation initiates, opens a channel, and sends data in it.
 test_python() {
-	local first second
+	local first second before
 
 	make_ns a b
 	make_veth a b
@@ -599,6 +628,10 @@ test_python() {
 	is 51900 channel a b local-port
 	is "192.0.2.2:$first" peer_endpoint a b
 	is 1793 key_of a b remote-id
+	before=$(sent_by_second a b)
+	on a timeout "$WAIT" ./traffic.py returned 10.9.0.2 32
+	more_than 0 grown a b "$before"
+	more_than 31 key_of a b rx-records
 	no_drops a
 }
 
@@ -625,6 +658,7 @@ test_older() {
 
 TESTS=(test_settings test_by_hand test_firewall test_one_way test_setbacks test_vain_keepalives
 	test_moved_by_hand test_copies test_narrow_v6 test_narrow_inherit test_nested test_number_changes
+	test_cpu_hotplug
 	test_nat test_agents test_agents_nat test_one_sided test_python test_older)
 
 modprobe omerta || { echo "1..0 # SKIP no module omerta"; exit 4; }

@@ -3,7 +3,8 @@
 # All tests that need a running kernel, in the guest. Prints one KTAP stream.
 #
 # usage: run_all.sh [SET]	core, some of each kind; netns, keys, agent, host or others, which
-#				are all together; campaign, attacks at rates for a debug kernel
+#				are all together; wide, for a machine with many CPUs; campaign,
+#				attacks at rates for a debug kernel
 set -u
 
 cd "$(dirname "$0")" || exit 1
@@ -35,6 +36,7 @@ core)
 		'bench.sh test_chunks test_split'
 	)
 	;;
+wide) tests=(channels.sh 'peer_channels.sh test_by_hand test_number_changes test_cpu_hotplug test_agents') ;;
 netns | keys | agent) tests=("$1.sh") ;;
 host) tests=(up.sh units.sh around.sh trace.sh link.sh json.sh) ;;
 campaign)

@@ -200,6 +200,37 @@ def receive_flows(flows, count="", order="kept"):
     assert list(got.values()) == [list(range(n))] * int(flows), got
 
 
+def returned(address, flows):
+    """A datagram from each of several sockets comes back, whatever of it is lost at first."""
+    for s in [sender(address) for _ in range(int(flows))]:
+        s.connect((address, PORT))
+        s.send(b"there")
+        assert s.recv(99) == b"there"
+
+
+def long_packets(device, limit):
+    """Allow a device super-packets of LIMIT bytes, of IPv4 as well, which old releases of ip(8) cannot do.
+    Print whether the kernel can."""
+    import nl  # pylint: disable=import-outside-toplevel
+
+    rtm_newlink, rtm_getlink = 16, 18
+    wanted = struct.pack("I", int(limit))
+    # GSO_MAX_SIZE, GRO_MAX_SIZE, GSO_IPV4_MAX_SIZE, GRO_IPV4_MAX_SIZE
+    kinds = 41, 58, 63, 64
+    sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+
+    def ask(command, attributes):
+        body = struct.pack("BxHiII", 0, 0, socket.if_nametoindex(device), 0, 0) + attributes
+        sock.send(struct.pack("IHHII", 16 + len(body), command, nl.NLM_F_REQUEST | nl.NLM_F_ACK, 1, 0)
+                  + body)
+        return next(nl.messages(sock.recv(1 << 16)))
+
+    kind, _, answer = ask(rtm_newlink, b"".join(nl.attr(k, wanted) for k in kinds))
+    assert kind == nl.NLMSG_ERROR and not struct.unpack_from("i", answer)[0], answer
+    found = nl.attrs(ask(rtm_getlink, b"")[2][16:])
+    print("yes" if all(found.get(k) == wanted for k in kinds) else "no")
+
+
 def receive_nearly_in_order(count):
     """All numbers below COUNT arrive, and fewer than 64 of them late."""
     s = receiver()

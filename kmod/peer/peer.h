@@ -311,12 +311,15 @@ void omerta_peers_remove_all(struct omerta_peers *peers);
 void omerta_peers_reap(struct omerta_peers *peers, bool wait);
 
 int omerta_peers_set_channels(struct omerta_peers *peers, unsigned int n);
+int omerta_ways_init(struct omerta_peers *peers);
+void omerta_ways_destroy(struct omerta_peers *peers);
 
 int omerta_peer_init(void);
 void omerta_peer_exit(void);
 struct omerta_peer *omerta_peer_create(struct omerta_peers *peers, u32 id,
 				       struct netlink_ext_ack *extack);
 int omerta_peer_set_channels(struct omerta_peer *peer, unsigned int n);
+void omerta_peer_free_channels(struct omerta_peer *peer);
 void omerta_peer_remove(struct omerta_peer *peer);
 struct omerta_peer *omerta_peer_get(struct omerta_peer *peer);
 void omerta_peer_put(struct omerta_peer *peer);
@@ -338,6 +341,9 @@ struct omerta_peer_channel *omerta_peer_next_channel(struct omerta_peer_channel 
 void omerta_peer_kill_keys(struct omerta_peer *peer, enum omerta_key_limit limit,
 			   enum omerta_keys_which which);
 void omerta_peer_due(struct omerta_peer *peer, unsigned long when);
+int omerta_peer_channel_init(struct omerta_peer_channel *pc, struct omerta_peer *peer,
+			     unsigned int index);
+void omerta_peer_channel_unlink(struct omerta_peer_channel *pc);
 void omerta_peer_channel_heard(struct omerta_peer_channel *pc, const struct omerta_key *key,
 			       const struct omerta_endpoint *from, bool own_port);
 bool omerta_peer_channel_silent(struct omerta_peer_channel *pc, unsigned long since);

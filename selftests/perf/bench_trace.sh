@@ -29,7 +29,8 @@ main() {
 	for contender in $CONTENDERS; do
 		say "$contender"
 		TRACE=$out ANNOUNCE=yes CONTENDERS=$contender measure "$BACKEND" 1 |
-			sed -un 's/.*\(begin .*\)/\1/p' | "$trace" "$out" "$INSNS"
+			tee -a "$out/lines" | sed -un 's/.*\(begin .*\)/\1/p' |
+			"$trace" "$out" "$INSNS"
 		mv "$out/$BACKEND/symbols" "$out/$contender.symbols"
 	done
 	"$trace" -r "$out" | tee "$out/table"

@@ -18,7 +18,7 @@ shift 2
 DIR=$(mktemp -d)
 # Peers of which one costs so much memory
 PEERS=10000
-# Records to be injected, of each peer
+# Records to be injected, of each source
 RECORDS=100000
 # Numbers of a second channel's keys are greater by this.
 SECOND=128
@@ -121,18 +121,18 @@ new_key() {
 	forget b "$1"
 }
 
-# record HERE BYTES CHANNEL: keeps records of HERE to b under a new key
-record() {
-	local taker sender
-
-	GEN=$(($(<"$DIR/gen-$1.$3") + 1))
-	echo "$GEN" >"$DIR/gen-$1.$3"
-	new_key "$1" "$3"
+# sink HERE: all that goes to b ends in a device, datagram by datagram, and whole.
+sink() {
 	on "$1" ip link add sink type dummy
-	# Datagram by datagram, and whole
 	on "$1" ethtool -K sink tx-udp-segmentation off tx-checksum-ip-generic off >/dev/null
 	on "$1" ip link set sink up
 	on "$1" ip route add "$(outer4 "$1" b)/32" dev sink
+}
+
+# record HERE BYTES CHANNEL: keeps records of HERE to b
+record() {
+	local taker sender
+
 	bg "$1" ./perf/inject take sink "$RECORDS" "$DIR/$1.$3.records" >"$DIR/taker"
 	taker=$!
 	await grep -q ready "$DIR/taker"
@@ -140,7 +140,7 @@ record() {
 	sender=$!
 	wait "$taker"
 	kill "$sender"
-	on "$1" ip link del sink
+	wait "$sender" || :
 }
 
 received() {
@@ -158,10 +158,20 @@ no_more() {
 # take_in BYTES END.CHANNEL...: packets per second that b delivers of records that arrive on a CPU for each
 # such source
 take_in() {
-	local bytes=$1 from before mac i=0 seen=''
+	local bytes=$1 from before mac i=0 seen='' end ends
 	local -a injectors=()
 
 	shift
+	ends=$(printf '%s\n' "${@%.*}" | uniq)
+	for from; do
+		GEN=$(($(<"$DIR/gen-$from") + 1))
+		echo "$GEN" >"$DIR/gen-$from"
+		new_key "${from%.*}" "${from#*.}" >&2
+	done
+	# Nothing later comes to b, which would make these records old.
+	for end in $ends; do
+		sink "$end"
+	done
 	for from; do
 		record "${from%.*}" "$bytes" "${from#*.}" >&2
 	done
@@ -177,6 +187,11 @@ take_in() {
 	pkill -USR1 -f '^./perf/inject send'
 	wait "${injectors[@]}"
 	await no_more
+	for end in $ends; do
+		on "$end" ip link del sink
+	done
+	# What is lost would look like slowness.
+	less_than 100 echo "$((before + $# * RECORDS - seen))" >&2
 	# The later of them
 	for from; do
 		sed 1d "$DIR/$from.time"
@@ -194,7 +209,7 @@ in_peers() {
 in_one_peer() {
 	local -a from=(a.0 a.1)
 	# Sending them takes less than 3 s, after which a channel without an answer is silent.
-	local RECORDS=60000
+	local RECORDS=30000
 
 	take_in "$1" "${from[@]:0:$2}"
 }

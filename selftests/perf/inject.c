@@ -2,7 +2,8 @@
 /*
  * Datagrams that were sent once, sent again as fast as can be.
  *
- * inject take DEVICE COUNT FILE	writes so many IPv4 packets that leave a device
+ * inject take DEVICE COUNT FILE	writes so many IPv4 packets that leave a device, but short ones,
+ *					which are records without data
  * inject send DEVICE MAC FILE		reads them, prints "ready", and sends them on SIGUSR1, without
  *					a queue; prints the seconds that it took
  */
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #define BATCH		64
+#define MIN_BYTES	100
 #define MAX_BYTES	2048
 
 /* In a file one after the other, without what is behind their ends */
@@ -67,7 +69,7 @@ static void take(const char *device, long left, const char *file)
 
 		if (n < 0 || n > (ssize_t)sizeof(p.data))
 			errx(1, "%s: a packet of %zd bytes", device, n);
-		if (ntohs(at.sll_protocol) != ETH_P_IP)
+		if (ntohs(at.sll_protocol) != ETH_P_IP || n < MIN_BYTES)
 			continue;
 		p.len = n;
 		if (fwrite(&p, sizeof(p.len) + n, 1, to) != 1)

@@ -12,8 +12,9 @@
 
 DIR=$(mktemp -d)
 declare -A LINK=([a]=to_b [b]=to_a)
-# The outer link's MTU; chunk size, MTU and channels of omerta's devices
-OUTER_MTU=1500 SIZE=''
+# The outer link's MTU; chunk size, MTU and channels of omerta's devices; channels of the peer, and the
+# number of its last key
+OUTER_MTU=1500 SIZE='' PEER_CHANNELS=1 LAST_KEY=65536
 # shellcheck disable=SC2034 # for scripts that source it
 declare -A ADDRESS=([veth]=192.0.2.2 [wireguard]=10.8.0.2 [omerta]=10.9.0.2)
 # The settings that settle() starts from. Empty leaves omerta's devices as they are, which suits tools
@@ -95,6 +96,8 @@ setup() {
 
 	if [[ -n ${REMOTE:-} ]]; then
 		use_hosts
+		# A NIC spreads what has several ports.
+		(($(nproc) == 1)) || all+=" omerta,peer-channels=$(channels_of)"
 	else
 		make_ns a b
 		make_veth a b
@@ -143,12 +146,13 @@ settle() {
 		unset "GSO_WAS[$end]"
 	done
 	set_while_down "$1"
+	set_peer_channels "$1"
 	for end in a b; do
 		# shellcheck disable=SC2086 # words
 		[[ -z $DEFAULTS ]] || on "$end" omertactl link set omr0 $DEFAULTS
 		for setting in $(tr , ' ' <<<"${1#omerta}"); do
 			case $setting in
-			chunk-size=* | channels=*) ;;
+			chunk-size=* | channels=* | peer-channels=*) ;;
 			gso_max_size=*)
 				GSO_WAS[$end]=$(on "$end" ip -d -j link show omr0 | jq '.[0].gso_max_size')
 				on "$end" ip link set omr0 gso_max_size "${setting#*=}"
@@ -164,7 +168,7 @@ settle() {
 set_while_down() {
 	local chunk=512 mtu end channels
 
-	channels=$(($(nproc) < 8 ? $(nproc) : 8))
+	channels=$(channels_of)
 	[[ $1 != *,channels=* ]] || channels=${1#*,channels=}
 	channels=${channels%%,*}
 	[[ $1 != *,chunk-size=* ]] || chunk=${1#*,chunk-size=}
@@ -182,6 +186,38 @@ set_while_down() {
 	done
 	pings a "${ADDRESS[omerta]}" >/dev/null
 	SIZE="$chunk $mtu $channels"
+}
+
+# channels_of: as many as both devices have by default
+channels_of() {
+	(on a nproc && on b nproc && echo 8) | sort -n | head -n 1
+}
+
+# set_peer_channels CONTENDER: each further one has keys of its own.
+set_peer_channels() {
+	local end channel n=1 GEN
+
+	[[ $1 != *,peer-channels=* ]] || n=${1#*,peer-channels=}
+	n=${n%%,*}
+	[[ $n != "$PEER_CHANNELS" ]] || return 0
+	on a omertactl peer set omr0 peer b channels "$n"
+	on b omertactl peer set omr0 peer a channels "$n"
+	for ((channel = 1; channel < n; channel++)); do
+		LAST_KEY=$((LAST_KEY + 1)) GEN=$LAST_KEY
+		secret "$DIR/omr0-a-b.$GEN"
+		secret "$DIR/omr0-b-a.$GEN"
+		install_key b a channel "$channel" activate on-first-record
+		install_key a b channel "$channel" activate now
+	done
+	await all_open a b
+	await all_open b a
+	PEER_CHANNELS=$n
+}
+
+# all_open HERE THERE: all channels of the peer are.
+all_open() {
+	on "$1" omertactl -j peer show omr0 peer "${NUM[$2]}" |
+		jq -e '.[0]."further-channels" // [] | all(.state == "open")' >/dev/null
 }
 
 # record_mtu OUTER_MTU CHUNK_SIZE: header, and a tag for each chunk

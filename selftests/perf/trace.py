@@ -5,8 +5,8 @@ functions they are.
 
 usage: trace.py DIRECTORY NUMBER <OUTPUT	the guest's output, with a line "begin CASE CONTENDER":
 					follows NUMBER instructions from there
-       trace.py -r DIRECTORY	makes a table of them, and of each case a file for flame graphs;
-				DIRECTORY has also CONTENDER.symbols, as in /proc/kallsyms
+       trace.py -r DIRECTORY	makes a table of them, sums.json and of each case a file for flame
+				graphs; DIRECTORY has also CONTENDER.symbols, as in /proc/kallsyms
 
 DIRECTORY has a FIFO, log, for QEMU, and QEMU's monitor.
 """
@@ -14,6 +14,7 @@ import array
 import bisect
 import collections
 import glob
+import json
 import os
 import re
 import select
@@ -215,6 +216,9 @@ def report(directory):
     print()
     rows = names_of(columns)
     print_rows(columns, rows[:ROWS], rows[ROWS:])
+    with open(os.path.join(directory, "sums.json"), "w", encoding="ascii") as file:
+        json.dump({name: {"all": part["all"], "receiving": part["of them in " + RECEIVING],
+                          "under": locks[name]} for name, part in parts.items()}, file, indent=1)
     print("\nunder a spinlock, by the function that took it; inside of another one after that one's")
     print_rows(locks, names_of(locks)[:LOCK_ROWS], [])
 

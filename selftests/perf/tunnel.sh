@@ -8,7 +8,8 @@
 #						link without super-packets, ":jumbo" for one
 #						with an MTU of 9000
 # CONTENDERS in the environment names the tunnels; "omerta,SETTING=VALUE,..." is omerta with
-# other settings of omertactl or another gso_max_size. With another chunk-size its MTU follows.
+# other settings of omertactl, another gso_max_size, or peer-channels=NUMBER, channels of the peer. With
+# another chunk-size its MTU follows.
 # shellcheck disable=SC2317 # the cases are called by name
 set -eu
 shopt -s inherit_errexit

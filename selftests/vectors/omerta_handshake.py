@@ -6,12 +6,13 @@ specification alone.
 An implementation that shares nothing with omertactl's: it makes the known
 answers of the tool's tests. Plain Python, slow, and not in constant time: for
 tests only. It has no ML-KEM: in modes 01 and 03 the encapsulation key, the ciphertext
-and the secret are given to it.
+and the secret are given to it, by toy_kem() say.
 
 As a library: Handshake, channel_secret(), mac1(), mac2(), cookie_message().
 As a command:
 
-  omerta_handshake.py vectors MODE # a handshake of mode 00 or 02, one "name value" a line
+  omerta_handshake.py vectors MODE # a handshake, one "name: value" a line, and of messages
+                                   # also the SHA-256; in modes 01 and 03 with toy_kem()
   omerta_handshake.py selftest     # RFC 7748's vectors, known answers and the rules
   omerta_handshake.py check FILE   # known answers in JSON, made by somebody else
 
@@ -244,6 +245,19 @@ ID_A, ID_B = 0x11223344, 0x55667788
 CHANNELS_A, CHANNELS_B = 4, 3
 
 
+def toy_kem(seed, random):
+    """The tool's tests have the same in place of ML-KEM: a key, a ciphertext, a secret."""
+    def expand(key, label, size):
+        key = sha256(key, label)
+        return b"".join(record.chacha20_block(key, i, bytes(12))
+                        for i in range(size // 64 + 1))[:size]
+
+    ek = expand(seed, b"p", EK)
+    both = random + expand(ek, b"b", 32)
+    hidden = bytes(x ^ y for x, y in zip(both, both[32:]))
+    return ek, hidden + expand(both, b"t", CT - 32), expand(both, b"s", 32)
+
+
 def answers(mode, ek=b"", ct=b"", secret=b""):
     """The handshake of the known answers, with both answers to its initiation"""
     a, b = Handshake(mode, A, public(B)), Handshake(mode, B, public(B))
@@ -429,9 +443,13 @@ def selftest():
 
 def main():
     verb = sys.argv[1] if len(sys.argv) > 1 else ""
-    if verb == "vectors" and len(sys.argv) == 3 and sys.argv[2] in ("00", "02"):
-        for name, value in answers(int(sys.argv[2])).items():
+    if verb == "vectors" and len(sys.argv) == 3 and sys.argv[2] in ("00", "01", "02", "03"):
+        mode = int(sys.argv[2])
+        kem = toy_kem(_run(0x40, 0x7f), E_B) if mode & MLKEM else ()
+        for name, value in answers(mode, *kem).items():
             print(f"{name}: {value.hex()}")
+            if len(value) > 64:
+                print(f"{name}, SHA-256: {sha256(value).hex()}")
     elif verb == "selftest":
         selftest()
         print("ok")

@@ -52,7 +52,7 @@ guest-%:
 
 # More CPUs than the other guests have
 near-%: ; $(stage) $(run) -c 4 -t 300 -- ./leaves.sh
-wide-%: ; $(stage) $(run) -m 1G -c 8 -t 1800 -- ./channels.sh
+wide-%: ; $(stage) $(run) -m 1G -c 8 -t 1800 -- ./run_all.sh wide
 
 clone-%-amd64: ; $(stage) $(run) -f -t 600 -- ./vmfork.sh
 clone-%:

@@ -226,7 +226,7 @@ static void load(const char *path, const char *without)
 		exit(1);
 	}
 	for (; peer->name; peer++)
-		if (!without || !strstr(peer->name, without))
+		if (!without || !*without || !strstr(peer->name, without))
 			add_peer(peer);
 }
 

@@ -435,7 +435,7 @@ static void times(uint8_t mode)
 
 /*
  * Known answers: made by selftests/vectors/omerta_handshake.py, which gives for all but
- * the time messages and mode 02 what a third implementation made.
+ * the time messages and modes 02 and 03 what a third implementation made.
  */
 static const char known_initiation[] =
 	"4f4d52200000000079a631eede1bf9c98f12032cdeadd0e7a079398fc786b88c"
@@ -461,21 +461,23 @@ static const char known_cookie[] =
 	"b99007e2b7e49457fa05e7fa04a6c30b422158e9bdea305b7cf01605003689fe";
 static const char known_mac2[] =
 	"9ff2ce44c1111948fe1674758caecbd7";
-/* In mode 02, with 4 and 3 channels */
-static const char known_initiation_2[] =
-	"4f4d52200200000079a631eede1bf9c98f12032cdeadd0e7a079398fc786b88c"
-	"c846ec89af85a51a997a4bd4e32b1a9158d89e0bc1dcfdb1ab53e5dec36a61bb"
-	"30f2d113c68c843ac324be83adddeebf72c5d0a4fa0c182dc71993012aaa87a3"
-	"8789ccee298b761ee634ad81ba0ee44c9bd18720590b63a74ad002cfb2f7bb74"
-	"b74aa5b889b8c9f38300000000000000000000000000000000";
-static const char known_response_2[] =
-	"4f4d522144332211675dd574ed7789310b3d2e7681f3790b466c773b1521fecf"
-	"36577958371ea52f302858f29f3abd6d5cf2e68019aa6b8a35a9c2d83aa04167"
-	"2c84d19c0a50397e8b889daa3d00000000000000000000000000000000";
-static const char known_channel_tx[] =
-	"c7d1e1926f426568221577004484f69f605d7c25f8a18507fb9f441766b2fa42";
-static const char known_channel_rx[] =
-	"ecd75060a8a137bc9f905bf1c84589216488cdc4f691dd23a5059c47cf7bd71a";
+/* With 4 and 3 channels: SHA-256 of the messages, and keys of the second channel */
+static const struct {
+	uint8_t mode;
+	const char *first, *second, *tx, *rx;
+} known_channels[] = { {
+	OM_HS_CHANNELS,
+	"58fef8423dc2c29e1100b516b6173cb319d43d8ae3109088b1a406791e41932e",
+	"e2b5cff8fe9e29b7e5a35af07b4ef503bf9b78de3cb3f218f1005ad1790807e8",
+	"c7d1e1926f426568221577004484f69f605d7c25f8a18507fb9f441766b2fa42",
+	"ecd75060a8a137bc9f905bf1c84589216488cdc4f691dd23a5059c47cf7bd71a",
+}, {
+	OM_HS_MLKEM | OM_HS_CHANNELS,
+	"7201d20ba78a74629e60d1d63c81c4d61f6ee11a59789f335ad591418109f0a0",
+	"99c5fbe36a6797d7d0eee1a92a6fda12cec2ef6c5ff5ab1c4803b4dc74d64c96",
+	"0226afdc5d040a649705aed4046113040c1218de36050a8e9220c10cd63113b6",
+	"39eb73df6b2402b4f768464781864912a5eccd69f8608c381192c80bc4452298",
+} };
 /* In mode 01, after message 1: the time message's part that Noise makes */
 static const char known_h[] =
 	"7f3851eabfee95437783f0d3be8d782ad672accbfda351132ae0f1f97405a124";
@@ -530,13 +532,42 @@ static struct randombytes_implementation no_chance = {
 	.buf = counting_bytes,
 };
 
+static bool has_sum(const uint8_t *msg, size_t len, const char *hex)
+{
+	uint8_t sum[crypto_hash_sha256_BYTES];
+
+	crypto_hash_sha256(sum, msg, len);
+	return is(sum, sizeof(sum), hex);
+}
+
+static void known_channel(unsigned int i, const uint8_t *when)
+{
+	struct om_hs_keys second;
+
+	t.mode = known_channels[i].mode;
+	counting = 0x40;
+	t.first_len = om_hs_initiate(&t.ha, t.mode, 4, &t.a, &t.to_b, when, 0x11223344,
+				     1000 + OM_HS_COOKIE_MS, t.first);
+	unit_ok(has_sum(t.first, t.first_len, known_channels[i].first),
+		in_mode("known initiation"), "%s", "");
+	counting = 0x60;
+	unit_ok(respond() && has_sum(t.second, t.second_len, known_channels[i].second) &&
+		conclude() && t.ka.channels == 3, in_mode("known response"), "%s", "");
+	om_hs_channel_keys(&t.ka, 1, &second);
+	unit_ok(is(second.tx, 32, known_channels[i].tx) &&
+		is(second.rx, 32, known_channels[i].rx) && second.remote_id == 0x55667789,
+		in_mode("known keys of a channel"), "%s", "");
+	om_hs_channel_keys(&t.ka, 2, &second);
+	unit_ok(!is(second.tx, 32, known_channels[i].tx) && second.remote_id == 0x5566778a,
+		in_mode("keys of another one"), "%s", "");
+}
+
 static void known_answers(void)
 {
 	static const uint8_t when[OM_HS_TIME] = "\x40\0\0\0\x6a\0\0\x0a\1\2\3\4",
 			     latest[OM_HS_TIME] = "\x40\0\0\0\x73\x7d\x4b\x0a\5\6\7\x08";
 	uint8_t cookie[OM_HS_MAC], time[OM_HS_TIME], mac2[OM_HS_MAC], psk[32], out[60];
 	struct om_noise n = { .counter = 0 };
-	struct om_hs_keys second_channel;
 	struct om_hs second;
 
 	memset(&t, 0, sizeof(t));
@@ -572,22 +603,8 @@ static void known_answers(void)
 	unit_ok(is(t.second, t.second_len, known_cookie) &&
 		om_hs_take_cookie(&t.to_b, 1000, t.second, t.second_len) &&
 		cookie_is_in(cookie, t.first, t.first_len), "handshake: known cookie", "%s", "");
-	counting = 0x40;
-	t.first_len = om_hs_initiate(&t.ha, OM_HS_CHANNELS, 4, &t.a, &t.to_b, when, 0x11223344,
-				     1000 + OM_HS_COOKIE_MS, t.first);
-	unit_ok(is(t.first, t.first_len, known_initiation_2),
-		"handshake: known initiation, channels", "%s", "");
-	counting = 0x60;
-	unit_ok(respond() && is(t.second, t.second_len, known_response_2) && conclude() &&
-		t.ka.channels == 3, "handshake: known response, channels", "%s", "");
-	om_hs_channel_keys(&t.ka, 1, &second_channel);
-	unit_ok(is(second_channel.tx, 32, known_channel_tx) &&
-		is(second_channel.rx, 32, known_channel_rx) &&
-		second_channel.remote_id == 0x55667789, "handshake: known keys of a channel", "%s",
-		"");
-	om_hs_channel_keys(&t.ka, 2, &second_channel);
-	unit_ok(!is(second_channel.tx, 32, known_channel_tx) &&
-		second_channel.remote_id == 0x5566778a, "handshake: keys of another one", "%s", "");
+	for (unsigned int i = 0; i < sizeof(known_channels) / sizeof(known_channels[0]); i++)
+		known_channel(i, when);
 	/* Mode 01 without a key encapsulation, which others are known answers for */
 	unhex(n.hash, sizeof(n.hash), known_h);
 	unhex(n.chain, sizeof(n.chain), known_ck);
