@@ -192,12 +192,12 @@ test_shown() {
 	grep -qE '^  channels: 0 /s received \(0 /s records(, CPU [0-9]+)?\), 0 /s sent \(0 /s records, CPU [0-9]+\); ' "$DIR/top"
 }
 
-# bql CHANNEL FILE: of a's queue
+# bql CHANNEL FILE: prints such a number of a's queue
 bql() {
 	on a cat "/sys/class/net/omr0/queues/tx-$1/byte_queue_limits/$2"
 }
 
-# hold RATE: a's outer link has such a rate, and room for all that its device lets past.
+# hold RATE: limits a's outer link, which has room for whatever its device lets past.
 hold() {
 	on a tc qdisc replace dev to_b root tbf rate "$1" burst 64k limit 64mb
 }

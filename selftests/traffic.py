@@ -201,11 +201,18 @@ def receive_flows(flows, count="", order="kept"):
 
 
 def returned(address, flows):
-    """A datagram from each of several sockets comes back, whatever of it is lost at first."""
+    """A datagram from each of several sockets comes back, one after the other."""
     for s in [sender(address) for _ in range(int(flows))]:
         s.connect((address, PORT))
         s.send(b"there")
         assert s.recv(99) == b"there"
+
+
+def give_back():
+    """Return datagrams to their senders until killed."""
+    s = receiver()
+    while True:
+        s.sendto(*s.recvfrom(9999))
 
 
 def long_packets(device, limit):
