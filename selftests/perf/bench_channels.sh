@@ -14,8 +14,8 @@ CASES=${CASES:-$(printf '%s ' out-{64,1300,super}{,-peers} in-{64,1300}{,-peer} 
 TUNNEL_CASES=${TUNNEL_CASES:-tcp-1 tcp-8 tcp-8-back tcp-both udp-64 udp-1300 udp-64-flood trip-64-p50}
 out=$TOP_DIR/build/bench-channels
 
-# locks COUNT: of a packet, the instructions of both ends, and those of the receiving end under the lock
-# that commit_burst() takes, which may be inlined
+# locks COUNT: counts a packet's instructions at both ends, and those under the lock that commit_burst()
+# takes, by the name of that or of the function into which it is inlined
 locks() {
 	local trace=$TOP_DIR/build/bench-trace
 
@@ -34,7 +34,7 @@ main() {
 	mkdir -p "$out"
 	make_tools
 	: >"$out/lines"
-	in_uml=$(tr ' ' '\n' <<<"$CASES" | grep -vxE '(bond|tunnel|locks|)' | tr '\n' ' ')
+	in_uml=$(tr ' ' '\n' <<<"$CASES" | sed -E '/^(bond|tunnel|locks)?$/d' | tr '\n' ' ')
 	[[ ! $in_uml && " $CASES " != *' tunnel '* ]] || prepare uml
 	if [[ $in_uml ]]; then
 		"$VM_DIR/run.sh" -o "$out/uml" -k uml -a amd64 -m 2G -t 5400 -- \

@@ -155,6 +155,10 @@ no_more() {
 	[[ $seen == "$last" ]]
 }
 
+second_channel() {
+	on a omertactl -j peer show omr0 peer b | jq -r '.[0]."further-channels"[0].state'
+}
+
 # take_in BYTES END.CHANNEL...: packets per second that b delivers of records that arrive on a CPU for each
 # such source
 take_in() {
@@ -168,6 +172,8 @@ take_in() {
 		echo "$GEN" >"$DIR/gen-$from"
 		new_key "${from%.*}" "${from#*.}" >&2
 	done
+	# Until then the first one carries all.
+	await is open second_channel
 	# Nothing later comes to b, which would make these records old.
 	for end in $ends; do
 		sink "$end"
@@ -190,7 +196,7 @@ take_in() {
 	for end in $ends; do
 		on "$end" ip link del sink
 	done
-	# What is lost would look like slowness.
+	# Losses would look like slowness.
 	less_than 100 echo "$((before + $# * RECORDS - seen))" >&2
 	# The later of them
 	for from; do
@@ -208,8 +214,6 @@ in_peers() {
 # in_one_peer BYTES SOURCES: the records of a channel each, of one peer
 in_one_peer() {
 	local -a from=(a.0 a.1)
-	# Sending them takes less than 3 s, after which a channel without an answer is silent.
-	local RECORDS=30000
 
 	take_in "$1" "${from[@]:0:$2}"
 }
@@ -252,6 +256,8 @@ setup() {
 		activate a b
 		await confirmed b a
 	)
+	# A channel is silent if nothing comes while its records are kept.
+	on b omertactl peer set omr0 id 1 keepalive 1
 	# By a run, in a process of its own
 	echo 1 | tee "$DIR"/gen-{a.0,a.1,c.0}
 	# Delivery costs as little as can be.

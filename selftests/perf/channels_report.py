@@ -13,7 +13,7 @@ from aims import judge, show
 
 # The least ratio of the second contender to the first one, by the first one
 AIMS = {"one": 1.8, "inline": 0.97, "omerta,channels=1": 0.97}
-# What channels should make better
+# Channels should make these better.
 BETTER = {"tcp-8", "udp-64-flood"}
 LESS_IS_BETTER = {"us"}
 MOST_KB = 2.5
@@ -25,8 +25,8 @@ def amdahl(share, cpus):
 
 
 def print_locks(runs):
-    """Of ends that have several CPUs serve one peer's key: the share of work under its lock, and by how
-    much all CPUs are faster than one."""
+    """Prints the share of each end's work that is under the lock of a key, and how much faster than one CPU
+    several are at most that all serve this key."""
     print(f"\n{'end':24}{'insn/packet':>12}{'locked':>8}{'share':>8}" +
           "".join(f"{f'{n} CPUs':>10}" for n in CPUS) + "  locked in all")
     for case, values in runs.items():
@@ -69,7 +69,8 @@ def main():
         else:
             runs.setdefault(case, {}).setdefault(contender, []).append(float(value))
             units[case] = unit
-    print(f"{'case':16} {'first':>10} {'second':>10}  second over first, or how much quicker (least, most)")
+    if runs:
+        print(f"{'case':16} {'first':>10} {'second':>10}  second over first, or how much quicker (least, most)")
     judged = judge([print_case(case, units[case], values) for case, values in runs.items()])
     if locks:
         print_locks(locks)
