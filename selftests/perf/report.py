@@ -5,11 +5,10 @@
 usage: report.py JSON-FILE <LINES	each "BACKEND ARCH CASE CONTENDER UNIT VALUE"
 """
 import json
-import math
 import statistics
 import sys
 
-from aims import judge, show
+from aims import judge, show, upper_end
 
 BASE, OURS = "wireguard", "omerta"
 POLICIES = "inline", "percpu"
@@ -59,17 +58,6 @@ def ratios(found):
     median = {(label(r), r["contender"]): r["median"] for r in found}
     return {case: round(median[case, OURS] / median[case, BASE], 2)
             for case, contender in median if contender == OURS and median.get((case, BASE))}
-
-
-def upper_end(ours, others):
-    """Of the 95 % interval of the ratio of runs that took turns. Student's quantile from the
-    normal one: Cornish and Fisher's expansion, first term."""
-    logs = [math.log(a / b) for a, b in zip(ours, others)]
-    if len(logs) < 2:
-        return None
-    z = statistics.NormalDist().inv_cdf(0.975)
-    t = z + (z ** 3 + z) / (4 * (len(logs) - 1))
-    return math.exp(statistics.mean(logs) + t * statistics.stdev(logs) / math.sqrt(len(logs)))
 
 
 def over_policies(runs):
