@@ -210,7 +210,7 @@ static void worker_work(struct kthread_work *work)
 }
 
 /*
- * Number of CPUs that may process work, at least 1: if only isolated CPUs are left, the
+ * Number of CPUs that may process work, at least 1: if there is none but isolated ones, the
  * submitter works alone. Nothing tells when CPUs are isolated by cpusets or come online, so
  * they are counted again from time to time.
  */
@@ -222,7 +222,7 @@ static unsigned int count_cpus(struct omerta_pool *pool)
 		return READ_ONCE(pool->n_cpus);
 	rcu_read_lock();
 	for_each_cpu_and(cpu, rcu_dereference(pool->cpus), cpu_online_mask)
-		n += cpu_takes_unbound_work(cpu);
+		n += READ_ONCE(pool->listed) || cpu_takes_unbound_work(cpu);
 	rcu_read_unlock();
 	WRITE_ONCE(pool->n_cpus, max(n, 1U));
 	WRITE_ONCE(pool->counted, jiffies);
@@ -381,8 +381,8 @@ bool omerta_pool_is_enough(struct omerta_pool *pool, const struct omerta_jobs *j
  * @keep: return @cpu itself if it is another CPU, and work may be offered to it
  *
  * CPUs that share the last cache with this one come first, then others of its node. The search
- * skips excluded, offline and isolated CPUs, and CPUs that nohz_full keeps for a task: they may
- * never run the worker.
+ * skips excluded and offline CPUs. Unless the administrator has listed them, it also skips isolated
+ * CPUs, and those that nohz_full keeps for a task: they may never run the worker.
  *
  * Context: BH or preemption off.
  * Return: the next such CPU, after the last one the first; this CPU if there is no other.
@@ -406,7 +406,7 @@ unsigned int omerta_pool_next_cpu(const struct omerta_pool *pool, unsigned int c
 				break;
 			if ((!level || !cpumask_test_cpu(next, near->cpus[level - 1])) &&
 			    cpumask_test_cpu(next, cpus) && cpu_online(next) &&
-			    cpu_takes_unbound_work(next))
+			    (READ_ONCE(pool->listed) || cpu_takes_unbound_work(next)))
 				goto out;
 		}
 		from = self + 1;
@@ -564,7 +564,7 @@ bool omerta_pool_cancel(struct omerta_pool *pool, struct list_head *item)
 /**
  * omerta_pool_set_cpus() - set the CPUs that may be used
  * @pool: the workers
- * @cpus: the CPUs, at least one
+ * @cpus: the CPUs, at least one. Isolated ones are not used if these are all possible CPUs.
  *
  * Context: process context; the caller serialises calls. Waits for a grace period.
  */
@@ -579,6 +579,7 @@ void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus)
 		synchronize_net();
 	}
 	cpumask_copy(next, cpus);
+	WRITE_ONCE(pool->listed, !cpumask_equal(cpus, cpu_possible_mask));
 	rcu_assign_pointer(pool->cpus, next);
 	/* Count them next time. */
 	WRITE_ONCE(pool->counted, jiffies - COUNT_INTERVAL);

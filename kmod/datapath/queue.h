@@ -120,7 +120,9 @@ struct omerta_trial {
  * @workers: per CPU
  * @cpus: CPUs that may be used: one of @masks; changed under the device's lock, read under RCU
  * @masks: @cpus, and the next ones; lock: the device's
- * @n_cpus: number of @cpus that are online and take unbound work, at least 1; read without a lock
+ * @listed: @cpus are some that the administrator chose, so isolated ones among them may be used;
+ *	    as @cpus, read without RCU
+ * @n_cpus: number of @cpus that are online and may be used, at least 1; read without a lock
  * @counted: jiffies when @n_cpus were counted; read without a lock
  * @policy: enum omerta_policy; changed under the device's lock, read without
  * @threshold: bytes that are worth a share of their own under OMERTA_POLICY_AUTO; changed
@@ -136,6 +138,7 @@ struct omerta_pool {
 	struct omerta_worker __percpu *workers;
 	const struct cpumask __rcu *cpus;
 	cpumask_var_t masks[2];
+	bool listed;
 	unsigned int n_cpus;
 	unsigned long counted;
 	u8 policy;

@@ -67,7 +67,7 @@ isolated-%:
 		-- ./netns.sh test_policy_percpu test_policy_auto
 
 nohz-%:
-	$(stage) $(run) -t 300 -A nohz_full=1 -- ./trace.sh test_isolated_cpu
+	$(stage) $(run) -c 3 -t 300 -A nohz_full=1 -- ./trace.sh test_isolated_cpu
 
 # Newer kernels count the processors' own numbers.
 cpus-%:
