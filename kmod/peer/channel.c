@@ -21,6 +21,7 @@
 /* A further channel that did not work twice rests for twice this time, then four times, ... */
 #define SETBACK		(10 * (u64)NSEC_PER_SEC)
 #define SETBACKS_MAX	7
+
 /**
  * omerta_endpoint_remote_equal() - compare the remote address and port of endpoints
  * @a: an endpoint

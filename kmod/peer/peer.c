@@ -8,13 +8,9 @@
 #include "peer/peer.h"
 
 #include <linux/slab.h>
-#include <linux/timekeeping.h>
 #include <net/dst_metadata.h>
-#include <net/ipv6.h>
 
 #include "compat/compat.h"
-#include "peer/event.h"
-#include "peer/trace.h"
 
 /* A grace period takes about this long. */
 #define REAP_DELAY	DIV_ROUND_UP(HZ, 50)
