@@ -724,7 +724,7 @@ test_super_packets() {
 held_copy() {
 	local transfer
 
-	on a tc qdisc replace dev to_b root tbf rate 20mbit burst 64k limit 64mb
+	on a tc qdisc replace dev to_b root tbf rate 5mbit burst 64k limit 64mb
 	copy a b "$1" 8000000 &
 	transfer=$!
 	await more_than 300000 backlog_to_b

@@ -216,24 +216,29 @@ test_queue_stops() {
 	more_than 0 queue_stops a
 }
 
-# Each channel's packets, bursts and records are told apart.
+# Each channel's packets, bursts and records are told apart. Records go to the channel of the CPU that they
+# arrive on.
 test_channels_told() {
-	local event
+	local event cpu
 
 	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
 	make_both channels 2
-	begin_trace
-	bg b timeout "$WAIT" ./traffic.py receive-flows 32 4
-	await udp_bound b 7777
-	on a ./traffic.py send-flows 10.9.0.2 32 4
-	wait "$!"
-	end_trace
-	for event in tx_take tx_assign tx_send; do
-		more_than 3 seen " omerta_$event: dev=omr0 .* channel=0\$" "$DIR/trace"
-		more_than 3 seen " omerta_$event: dev=omr0 .* channel=1\$" "$DIR/trace"
-	done
-	for event in rx_receive rx_deliver; do
-		more_than 3 seen " omerta_$event: dev=omr0 .* channel=[01]\$" "$DIR/trace"
+	for cpu in 0 1; do
+		on b tee /sys/class/net/to_a/queues/rx-0/rps_cpus <<<$((1 << cpu))
+		begin_trace
+		bg b timeout "$WAIT" ./traffic.py receive-flows 32 4
+		await udp_bound b 7777
+		on a ./traffic.py send-flows 10.9.0.2 32 4
+		wait "$!"
+		end_trace
+		for event in tx_take tx_assign tx_send; do
+			more_than 3 seen " omerta_$event: dev=omr0 .* channel=0\$" "$DIR/trace"
+			more_than 3 seen " omerta_$event: dev=omr0 .* channel=1\$" "$DIR/trace"
+		done
+		for event in rx_receive rx_deliver; do
+			more_than 3 seen " omerta_$event: dev=omr0 .* channel=$cpu\$" "$DIR/trace"
+		done
+		await refused udp_bound b 7777
 	done
 }
 
