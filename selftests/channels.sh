@@ -208,10 +208,6 @@ hold() {
 	on a tc qdisc replace dev to_b root tbf rate "$1" burst 64k limit 64mb
 }
 
-outer_backlog() {
-	member "$(on a tc -s -j qdisc show dev to_b)" backlog
-}
-
 # fills CHANNELS: sends more than that many are allowed in flight; prints how many bytes wait outside.
 fills() (
 	# Commands in $() do not end a test otherwise.

@@ -210,6 +210,11 @@ be_patient() {
 	done
 }
 
+# Bytes that wait for a's link to b
+outer_backlog() {
+	member "$(on a tc -s -j qdisc show dev to_b)" backlog
+}
+
 # Memory that the kernel holds. Free pages do not tell: each CPU keeps some back.
 kernel_kb() {
 	echo 3 >/proc/sys/vm/drop_caches

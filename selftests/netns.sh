@@ -727,14 +727,10 @@ held_copy() {
 	on a tc qdisc replace dev to_b root tbf rate 5mbit burst 64k limit 64mb
 	copy a b "$1" 8000000 &
 	transfer=$!
-	await more_than 300000 backlog_to_b
+	await more_than 300000 outer_backlog
 	on a tc qdisc change dev to_b root tbf rate 10gbit burst 1mb limit 64mb
 	wait "$transfer"
 	on a tc qdisc del dev to_b root
-}
-
-backlog_to_b() {
-	member "$(on a tc -s -j qdisc show dev to_b)" backlog
 }
 
 # An administrator may allow longer super-packets (BIG TCP). They take several bursts.

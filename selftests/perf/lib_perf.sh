@@ -195,7 +195,7 @@ channels_of() {
 
 # set_peer_channels CONTENDER: each further one has keys of its own.
 set_peer_channels() {
-	local end channel n=1 GEN
+	local channel n=1 GEN
 
 	[[ $1 != *,peer-channels=* ]] || n=${1#*,peer-channels=}
 	n=${n%%,*}
@@ -209,15 +209,18 @@ set_peer_channels() {
 		install_key b a channel "$channel" activate on-first-record
 		install_key a b channel "$channel" activate now
 	done
-	await all_open a b
-	await all_open b a
+	if ((n > 1)); then
+		await all_open a b "$((n - 1))"
+		await all_open b a "$((n - 1))"
+	fi
 	PEER_CHANNELS=$n
 }
 
-# all_open HERE THERE: all channels of the peer are.
+# all_open HERE THERE NUMBER: so many further channels of the peer are open, and no other is there.
 all_open() {
 	on "$1" omertactl -j peer show omr0 peer "${NUM[$2]}" |
-		jq -e '.[0]."further-channels" // [] | all(.state == "open")' >/dev/null
+		jq -e --argjson n "$3" \
+			'.[0]."further-channels" | map(.state) == [range($n) | "open"]' >/dev/null
 }
 
 # record_mtu OUTER_MTU CHUNK_SIZE: header, and a tag for each chunk
