@@ -42,17 +42,19 @@ X25519_BROKEN_LATER = before(
     "phase[1]\n\nprincipal Responder[\n\tleaks r_s, r_e\n]\n\n"
     "principal Initiator[\n\tleaks i_s, i_e\n]\n\n",
 )
-KEM_BROKEN = after("generates i_e, time, i_id, i_kem\n", "\tleaks i_kem\n")
+KEM_BROKEN = after("generates i_e, time, i_id, i_channels, i_kem\n", "\tleaks i_kem\n")
 
 # Mode 01: a secret for the initiator's fresh key, of which the psk is made, too
 ENCAPSULATED = [
-    ("generates i_e, time, i_id\n", "generates i_e, time, i_id, i_kem\n\ti_ek = PUBKEY(i_kem)\n"),
-    ("CONCAT(time, i_id)", "CONCAT(time, i_id, i_ek)"),
-    ("generates r_e, r_id\n", "generates r_e, r_id, r_secret\n"),
     (
-        "\tgot_t = AEAD_DEC(r_k3, zero, sealed_t, r_h2)?\n",
-        "\tgot_t = AEAD_DEC(r_k3, zero, sealed_t, r_h2)?\n"
-        "\t_, _, got_ek = SPLIT(got_t)?\n"
+        "generates i_e, time, i_id, i_channels\n",
+        "generates i_e, time, i_id, i_channels, i_kem\n\ti_ek = PUBKEY(i_kem)\n",
+    ),
+    ("CONCAT(time, i_id, i_channels)", "CONCAT(time, i_id, i_channels, i_ek)"),
+    ("generates r_e, r_id, r_channels\n", "generates r_e, r_id, r_channels, r_secret\n"),
+    (
+        "\t_, _, r_asked = SPLIT(got_t)?\n",
+        "\t_, _, r_asked, got_ek = SPLIT(got_t)?\n"
         "\tr_text = PKE_ENC(got_ek, r_secret)\n"
         "\tr_psk = HASH(psk, r_secret, HASH(got_ek, r_text))\n",
     ),
@@ -66,10 +68,17 @@ ENCAPSULATED = [
     ),
 ]
 
+# Modes 02 and 03: neither number of channels can be another one at the other end. A message of a
+# concurrent session would have its number, so there must be none.
+NUMBERS = before(
+    "\tconfidentiality? i_data\n",
+    "\tequivalence? i_channels, r_asked\n\tequivalence? r_channels, i_agreed\n",
+)
+
 # name, concurrent sessions, changes, and the verdicts on the model's queries in their
-# order: c for confidentiality, a for authentication, 0 if it holds. An initiation may
-# be replayed (the first a1), as the model has no order of times; with ML-KEM Verifpal
-# does not come to that.
+# order: c for confidentiality, a for authentication, e for equivalence, 0 if it holds. An
+# initiation may be replayed (the first a1), as the model has no order of times; with ML-KEM
+# Verifpal does not come to that.
 VARIANTS = [
     ("as it is", 2, [], "c0c0c0c0a1a0a0a0a0"),
     ("no psk", 2, [NO_PSK], "c0c0c0c0a1a0a0a0a0"),
@@ -83,6 +92,10 @@ VARIANTS = [
     ("the same with ML-KEM", 2, [NO_PSK, *ENCAPSULATED, X25519_BROKEN_LATER], "c0c0c0c1a0a0a0a0a0"),
     ("ML-KEM broken", 2, [NO_PSK, *ENCAPSULATED, KEM_BROKEN], "c0c0c0c0a0a0a0a0a0"),
     ("with ML-KEM, no psk", 2, [NO_PSK, *ENCAPSULATED], "c0c0c0c0a0a0a0a0a0"),
+    ("numbers of channels", 1, [NUMBERS], "e0e0c0c0c0c0a0a0a0a0a0"),
+    ("numbers of channels, initiator's key stolen", 1, [NUMBERS, STOLEN_I, NO_PSK], "e1e0c0c1c0c0a1a0a1a1a0"),
+    ("numbers of channels, responder's key stolen", 1, [NUMBERS, STOLEN_R, NO_PSK], "e1e1c1c0c1c1a1a1a0a0a1"),
+    ("numbers of channels with ML-KEM", 1, [NUMBERS, *ENCAPSULATED], "e0e0c0c0c0c0a0a0a0a0a0"),
     ("both begin", 2, "both", "c0c0c0c0a1a0a0a0a0" * 2),
 ]
 
