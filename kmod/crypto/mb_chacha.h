@@ -89,20 +89,18 @@ static __always_inline lanes_t rotate8(lanes_t v)
 #define MORE		(LANES / 2)
 #define FEW		(LANES / 4)
 #else
-#define FEW		(LANES / 2)
-#ifdef IS_NARROW
-#define MORE		FEW
-#else
-#define MORE		0
-#endif
+#define FEW		(LANES > 4 ? 3 * LANES / 4 : LANES / 2)
+#define MORE		(LANES / 2)
 #endif
 
 #ifdef NARROW
 /* A batch of half as many blocks */
 typedef u32 half_t __attribute__((__vector_size__(2 * LANES)));
 typedef half_t half_state_t[16];
+#define IS_HALF(more)	((more) == MORE)
 #else
 typedef lanes_t half_t;
+#define IS_HALF(more)	false
 #endif
 
 #ifdef MANY_REGISTERS
@@ -140,15 +138,14 @@ static __always_inline void four_rounds(state_t *x, int batches, bool half, half
 #undef ROW
 }
 
-static __always_inline void double_round(state_t *x, int batches, bool half, half_t *y,
-					 lanes_t *kept)
+static __always_inline void double_round(state_t *x, int batches, bool half, half_t *y)
 {
 	four_rounds(x, batches, half, y, false);
 	four_rounds(x, batches, half, y, true);
 }
 #else
-/* Memory for double_round() is wiped with the fewest blocks. */
-static_assert(4 * sizeof(lanes_t) <= FEW * OMERTA_BLOCK_LEN);
+/* Memory for what registers do not hold is wiped with the blocks of a batch. */
+static_assert(8 * sizeof(lanes_t) <= LANES * OMERTA_BLOCK_LEN);
 
 #if defined(BYTE_SHUFFLES) && !defined(MB_IN_C)
 /* The order of bytes stays in memory: compilers would keep it in a register. */
@@ -221,17 +218,42 @@ static __always_inline void exchange(lanes_t *x, lanes_t *kept, int from)
  * For 16 registers, of which intermediate results need two: so two vectors of the third row, those
  * not used meanwhile, are in @kept, at the beginning and at the end the last two.
  */
-static __always_inline void double_round(state_t *made, int batches, bool half, half_t *y,
-					 lanes_t *kept)
+static __always_inline void double_round(lanes_t *x, lanes_t *kept)
 {
-	lanes_t *x = made[0];
-
 	two_rounds(x, 0, false);
 	exchange(x, kept, 0);
 	two_rounds(x, 2, false);
 	two_rounds(x, 0, true);
 	exchange(x, kept, 2);
 	two_rounds(x, 2, true);
+}
+
+/* Keep four more vectors of a batch in memory, those that are used last, or take them back. */
+static __always_inline void exchange_four(lanes_t *x, lanes_t *kept, bool back)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < 4; i++) {
+		lanes_t *v = &x[i % 2 + (i < 2 ? 2 : 6)];
+
+		if (back) {
+			*v = kept[4 + i];
+		} else {
+			kept[4 + i] = *v;
+			asm("" : "+m" (kept[4 + i])); /* as in exchange() */
+		}
+	}
+}
+
+/* Move the rows of a set between registers and memory. */
+static __always_inline void move_rows(lanes_t *to, const lanes_t *from)
+{
+	int i;
+
+	UNROLLED
+	for (i = 0; i < 4; i++)
+		to[i] = from[i];
 }
 #endif
 
@@ -334,6 +356,39 @@ static __always_inline void begin_state(lanes_t *x, const u32 *k,
 
 #define QUARTER(i)	4 * (i), 4 * (i) + 1, 4 * (i) + 2, 4 * (i) + 3
 
+/* Vectors that a block fills */
+#define PIECES	(16 / LANES)
+
+/*
+ * Four vectors of @v, each @step behind the one before, have 128 bits of each of the same blocks.
+ * Piece p of block b becomes the one at LANES / 4 * p + b.
+ */
+static __always_inline void transpose_quarters(lanes_t *v, int step)
+{
+#if LANES == 16
+	lanes_t *w = v + step, *x = w + step, *y = x + step;
+	lanes_t a = SHUFFLE(*v, *w, QUARTER(0), QUARTER(1), QUARTER(4), QUARTER(5));
+	lanes_t b = SHUFFLE(*v, *w, QUARTER(2), QUARTER(3), QUARTER(6), QUARTER(7));
+	lanes_t c = SHUFFLE(*x, *y, QUARTER(0), QUARTER(1), QUARTER(4), QUARTER(5));
+	lanes_t d = SHUFFLE(*x, *y, QUARTER(2), QUARTER(3), QUARTER(6), QUARTER(7));
+
+	*v = SHUFFLE(a, c, QUARTER(0), QUARTER(2), QUARTER(4), QUARTER(6));
+	*w = SHUFFLE(a, c, QUARTER(1), QUARTER(3), QUARTER(5), QUARTER(7));
+	*x = SHUFFLE(b, d, QUARTER(0), QUARTER(2), QUARTER(4), QUARTER(6));
+	*y = SHUFFLE(b, d, QUARTER(1), QUARTER(3), QUARTER(5), QUARTER(7));
+#elif LANES == 8
+	int i;
+
+	UNROLLED
+	for (i = 0; i < 4 * step; i += 2 * step) {
+		lanes_t a = v[i], b = v[i + step];
+
+		v[i] = SHUFFLE(a, b, QUARTER(0), QUARTER(2));
+		v[i + step] = SHUFFLE(a, b, QUARTER(1), QUARTER(3));
+	}
+#endif
+}
+
 #ifdef NARROW
 static __always_inline void begin_half(half_t *y, const u32 *k,
 				       const struct omerta_mb_lanes *l, unsigned int batch)
@@ -361,20 +416,21 @@ static __always_inline void begin_half(half_t *y, const u32 *k,
 #define PER_ROUND	(BLOCKS < 8 ? 1 : BLOCKS / 8)
 
 /*
- * Generate the blocks of the first lanes of @l in @made, and in @mb->blocks[LANES] further batches,
- * or those of @more lanes: FEW, or MORE as half a batch in shorter vectors. The next blocks are set
- * up in between, so that the processor overlaps both.
+ * make_blocks() generates the blocks of the first lanes of @l in @made, and in @mb->blocks[LANES]
+ * further batches, or those of @more lanes: SET, or MORE, in NARROW vectors if there are such. The
+ * next blocks are set up in between, so that the processor overlaps both.
  */
+#ifdef MANY_REGISTERS
 static __always_inline void make_blocks(lanes_t *made, int batches, unsigned int more,
 					struct omerta_mb *mb, const struct omerta_mb_lanes *l,
 					struct omerta_mb_lanes *next,
 					struct omerta_mb_cursor *c)
 {
-	const bool half = more > FEW, few = more && !half;
-	lanes_t *kept = (lanes_t *)mb->blocks;
+	const bool half = IS_HALF(more);
+	const int sets = half ? 0 : more / SET;
 	const u32 *k = mb->secret;
 	state_t x[BATCHES] __uninitialized;
-	lanes_t last[SETS] __uninitialized;
+	last_rows_t last __uninitialized;
 	rows_t rows __uninitialized;
 	int i, j;
 #ifdef NARROW
@@ -387,29 +443,18 @@ static __always_inline void make_blocks(lanes_t *made, int batches, unsigned int
 	half_t *y = NULL;
 #endif
 
-	if (few) {
-		last_rows(last, l, LANES);
-		begin_rows(rows, last, k);
-	}
+	last_rows(last, sets, l, LANES);
+	begin_rows(rows, sets, last, k);
 	UNROLLED
 	for (j = 0; j < batches; j++)
 		begin_state(x[j], k, l, j);
-#ifndef MANY_REGISTERS
-	kept[2] = x[0][10];
-	kept[3] = x[0][11];
-#endif
 	for (i = 0; i < 10; i++) {
-		double_round(x, batches, half, y, kept);
-		if (few)
-			double_round_of_rows(rows);
+		double_round(x, batches, half, y);
+		double_round_of_rows(rows, sets);
 		if (next && i < BLOCKS / PER_ROUND)
 			for (j = 0; j < PER_ROUND; j++)
 				next_block(c, next, i * PER_ROUND + j);
 	}
-#ifndef MANY_REGISTERS
-	x[0][10] = kept[2];
-	x[0][11] = kept[3];
-#endif
 	/* Read the secret again: kept until here, it would be spilled to the stack. */
 	OPTIMIZER_HIDE_VAR(k);
 	/* The first one last: it stays in registers. */
@@ -423,8 +468,7 @@ static __always_inline void make_blocks(lanes_t *made, int batches, unsigned int
 		for (i = 0; i < 16; i++)
 			to[i] = x[j][i] + begun[i];
 	}
-	if (few)
-		end_rows(&mb->blocks[LANES], rows, last, k);
+	end_rows(&mb->blocks[LANES], rows, sets, last, k);
 #ifdef NARROW
 	if (half) {
 		half_state_t begun __uninitialized;
@@ -436,6 +480,66 @@ static __always_inline void make_blocks(lanes_t *made, int batches, unsigned int
 	}
 #endif
 }
+#else
+/* Rows are in memory while the batch is in registers, and take turns with a part of it. */
+static __always_inline void make_blocks(lanes_t *made, int batches, unsigned int more,
+					struct omerta_mb *mb, const struct omerta_mb_lanes *l,
+					struct omerta_mb_lanes *next,
+					struct omerta_mb_cursor *c)
+{
+	lanes_t (*rows)[4] = (lanes_t (*)[4])&mb->blocks[LANES];
+	lanes_t *kept = (lanes_t *)mb->blocks;
+	const int sets = more / SET;
+	const u32 *k = mb->secret;
+	last_rows_t last __uninitialized;
+	rows_t row __uninitialized;
+	state_t begun __uninitialized;
+	int i, j, n;
+
+	last_rows(last, sets, l, LANES);
+	begin_rows(row, sets, last, k);
+	UNROLLED
+	for (n = 0; n < sets; n++)
+		move_rows(rows[n], row[n]);
+	begin_state(made, k, l, 0);
+	kept[2] = made[10];
+	kept[3] = made[11];
+	for (i = 0; i < 10; i++) {
+		double_round(made, kept);
+		if (sets)
+			exchange_four(made, kept, false);
+		UNROLLED
+		for (n = 0; n < sets; n++) {
+			move_rows(row[0], rows[n]);
+			double_round_of_rows(row, 1);
+			move_rows(rows[n], row[0]);
+		}
+		if (sets)
+			exchange_four(made, kept, true);
+		if (next && i < BLOCKS / PER_ROUND)
+			for (j = 0; j < PER_ROUND; j++)
+				next_block(c, next, i * PER_ROUND + j);
+	}
+	/* Read the secret again: kept until here, it would be spilled to the stack. */
+	OPTIMIZER_HIDE_VAR(k);
+	if (sets)
+		exchange_four(made, kept, false);
+	last_rows(last, sets, l, LANES);
+	UNROLLED
+	for (n = 0; n < sets; n++) {
+		move_rows(row[0], rows[n]);
+		end_rows(&mb->blocks[LANES + n * SET], row, 1, last + n, k);
+	}
+	if (sets)
+		exchange_four(made, kept, true);
+	made[10] = kept[2];
+	made[11] = kept[3];
+	begin_state(begun, k, l, 0);
+	UNROLLED
+	for (i = 0; i < 16; i++)
+		made[i] += begun[i];
+}
+#endif
 
 #define UNPACK32(i)	(i), LANES + (i), (i) + 1, LANES + (i) + 1
 #define UNPACK64(i)	(i), (i) + 1, LANES + (i), LANES + (i) + 1
@@ -461,37 +565,6 @@ static __always_inline void transpose4(lanes_t *v)
 	v[3] = SHUFFLE(b, d, EACH128(UNPACK64, 2));
 }
 
-#if LANES == 16
-static __always_inline void transpose128(lanes_t *v)
-{
-	lanes_t a = SHUFFLE(v[0], v[4], QUARTER(0), QUARTER(1), QUARTER(4), QUARTER(5));
-	lanes_t b = SHUFFLE(v[0], v[4], QUARTER(2), QUARTER(3), QUARTER(6), QUARTER(7));
-	lanes_t c = SHUFFLE(v[8], v[12], QUARTER(0), QUARTER(1), QUARTER(4), QUARTER(5));
-	lanes_t d = SHUFFLE(v[8], v[12], QUARTER(2), QUARTER(3), QUARTER(6), QUARTER(7));
-
-	v[0] = SHUFFLE(a, c, QUARTER(0), QUARTER(2), QUARTER(4), QUARTER(6));
-	v[4] = SHUFFLE(a, c, QUARTER(1), QUARTER(3), QUARTER(5), QUARTER(7));
-	v[8] = SHUFFLE(b, d, QUARTER(0), QUARTER(2), QUARTER(4), QUARTER(6));
-	v[12] = SHUFFLE(b, d, QUARTER(1), QUARTER(3), QUARTER(5), QUARTER(7));
-}
-#elif LANES == 8
-static __always_inline void transpose128(lanes_t *v)
-{
-	int i;
-
-	for (i = 0; i < 16; i += 8) {
-		lanes_t a = v[i], b = v[i + 4];
-
-		v[i] = SHUFFLE(a, b, QUARTER(0), QUARTER(2));
-		v[i + 4] = SHUFFLE(a, b, QUARTER(1), QUARTER(3));
-	}
-}
-#else
-static __always_inline void transpose128(lanes_t *v)
-{
-}
-#endif
-
 /* Piece p of lane l's block becomes x[LANES * p + l]. */
 static __always_inline void transpose(lanes_t *x)
 {
@@ -502,10 +575,8 @@ static __always_inline void transpose(lanes_t *x)
 		transpose4(x + i);
 	UNROLLED
 	for (i = 0; i < 4; i++)
-		transpose128(x + i);
+		transpose_quarters(x + i, 4);
 }
-
-#define PIECES	(16 / LANES)
 
 static __always_inline void store_block(u8 *to, const state_t x, int lane)
 {
@@ -563,7 +634,7 @@ static __always_inline void transpose_made(struct omerta_mb *mb, unsigned int at
 #endif
 
 /*
- * Generate a batch of blocks, and those of @more lanes behind: none, FEW, MORE, or LANES as another
+ * Generate a batch of blocks, and those of @more lanes behind: none, SET, MORE, or LANES as another
  * batch. The first @keys are one-time keys, those of chunks from @first on; the others are stashed.
  */
 static __always_inline void make_batch(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
@@ -592,7 +663,7 @@ static __always_inline void make_batch(struct omerta_mb *mb, const struct omerta
 		transpose_made(mb, LANES);
 #endif
 #ifdef NARROW
-	if (more > FEW && !two)
+	if (IS_HALF(more))
 		NARROW(transpose)(mb, LANES);
 #endif
 }
@@ -606,14 +677,14 @@ static noinline_for_stack void make_one_batch(struct omerta_mb *mb,
 	make_batch(mb, l, 0, first, keys, next, c);
 }
 
-static noinline_for_stack void make_batch_and_few(struct omerta_mb *mb,
+static noinline_for_stack void make_batch_and_set(struct omerta_mb *mb,
 						  const struct omerta_mb_lanes *l,
 						  unsigned int first, unsigned int keys)
 {
-	make_batch(mb, l, FEW, first, keys, NULL, NULL);
+	make_batch(mb, l, SET, first, keys, NULL, NULL);
 }
 
-#ifdef NARROW
+#if MORE > SET
 static noinline_for_stack void make_batch_and_more(struct omerta_mb *mb,
 						   const struct omerta_mb_lanes *l,
 						   unsigned int first, unsigned int keys)
@@ -632,25 +703,38 @@ static noinline_for_stack void make_two_batches(struct omerta_mb *mb,
 #endif
 
 #ifndef NARROW
-/* As make_batch(), but FEW blocks */
-static __always_inline void make_few(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
-				     unsigned int first, unsigned int keys)
+/* As make_batch(), but the blocks of some sets */
+static __always_inline void make_sets(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
+				      int sets, unsigned int first, unsigned int keys)
 {
 	const u32 *k = mb->secret;
-	lanes_t last[SETS] __uninitialized;
+	last_rows_t last __uninitialized;
 	rows_t x __uninitialized;
 	int i, j;
 
-	last_rows(last, l, 0);
-	begin_rows(x, last, k);
+	last_rows(last, sets, l, 0);
+	begin_rows(x, sets, last, k);
 	for (i = 0; i < 10; i++)
-		double_round_of_rows(x);
+		double_round_of_rows(x, sets);
 	/* As in make_blocks() */
 	OPTIMIZER_HIDE_VAR(k);
-	end_rows(mb->blocks, x, last, k);
+	end_rows(mb->blocks, x, sets, last, k);
 	for (i = 0; i < keys; i++)
 		for (j = 0; j < 8; j++)
 			__builtin_memcpy(&mb->key[j][first + i], &mb->blocks[i][4 * j], 4);
+}
+
+/* The same with constants: @blocks are at most FEW. */
+static __always_inline void make_few(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
+					unsigned int blocks, unsigned int first,
+					unsigned int keys)
+{
+	if (blocks <= SET)
+		make_sets(mb, l, 1, first, keys);
+	else if (blocks <= 2 * SET)
+		make_sets(mb, l, 2, first, keys);
+	else
+		make_sets(mb, l, MOST_SETS, first, keys);
 }
 #endif /* NARROW */
 
@@ -659,7 +743,7 @@ static __always_inline unsigned int lanes_behind(u32 blocks)
 {
 	if (blocks > LANES + MORE)
 		return blocks <= 2 * LANES && BATCHES > 1 ? LANES : 0;
-	return blocks > LANES + FEW ? MORE : FEW;
+	return blocks > LANES + SET ? MORE : SET;
 }
 
 /*
@@ -702,8 +786,8 @@ static __always_inline unsigned int make_keys(struct omerta_mb *mb,
 	}
 #else
 	if (made <= FEW) {
-		mb->made = FEW;
-		make_few(mb, l, first, keys);
+		mb->made = round_up(made, SET);
+		make_few(mb, l, made, first, keys);
 		return keys;
 	}
 #endif
@@ -715,13 +799,13 @@ static __always_inline unsigned int make_keys(struct omerta_mb *mb,
 			return keys;
 		}
 #endif
-#ifdef NARROW
-		if (more > FEW) {
+#if MORE > SET
+		if (more == MORE) {
 			make_batch_and_more(mb, l, first, keys);
 			return keys;
 		}
 #endif
-		make_batch_and_few(mb, l, first, keys);
+		make_batch_and_set(mb, l, first, keys);
 		return keys;
 	}
 	mb->made = LANES;
@@ -819,18 +903,18 @@ static __always_inline void crypt_batch(struct omerta_mb *mb, const struct omert
 	make_blocks(x, 1, more, mb, l, next, c);
 	xor_blocks(mb, x, l, 0);
 #ifdef NARROW
-	if (more > FEW)
+	if (IS_HALF(more))
 		NARROW(transpose)(mb, LANES);
 #endif
 }
 
-static noinline_for_stack void crypt_batch_and_few(struct omerta_mb *mb,
+static noinline_for_stack void crypt_batch_and_set(struct omerta_mb *mb,
 						   const struct omerta_mb_lanes *l)
 {
-	crypt_batch(mb, l, FEW, NULL, NULL);
+	crypt_batch(mb, l, SET, NULL, NULL);
 }
 
-#ifdef NARROW
+#if MORE > SET
 static noinline_for_stack void crypt_batch_and_more(struct omerta_mb *mb,
 						    const struct omerta_mb_lanes *l)
 {
@@ -875,19 +959,21 @@ static __always_inline void crypt_list(struct omerta_mb *mb,
 #else
 	if (left <= FEW) {
 		/* As many blocks have been written for the one-time keys. */
-		make_few(mb, l, 0, 0);
+		make_few(mb, l, left, 0, 0);
 		xor_made(mb, l, 0, left);
 		return;
 	}
 #endif
 	if (left > LANES) {
+		for (i = BLOCKS; i < left; i++)
+			next_block(&c, l, i);
 		mb->made = max_t(unsigned int, mb->made, LANES + lanes_behind(left));
-#ifdef NARROW
-		if (left > LANES + FEW)
+#if MORE > SET
+		if (left > LANES + SET)
 			crypt_batch_and_more(mb, l);
 		else
 #endif
-			crypt_batch_and_few(mb, l);
+			crypt_batch_and_set(mb, l);
 		xor_made(mb, l, LANES, left);
 		return;
 	}

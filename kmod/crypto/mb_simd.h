@@ -82,11 +82,13 @@ void MB(batch, ISA)(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
 		    unsigned int made, unsigned int first, unsigned int keys)
 {
 	if (made <= FEW)
-		make_few(mb, l, first, keys);
+		make_few(mb, l, made, first, keys);
 	else if (made <= LANES)
 		make_one_batch(mb, l, first, keys, NULL, NULL);
+	else if (made <= LANES + SET)
+		make_batch_and_set(mb, l, first, keys);
 	else
-		make_batch_and_few(mb, l, first, keys);
+		make_batch_and_more(mb, l, first, keys);
 }
 
 /* Transpose the blocks from @at on, which are in lanes. */
