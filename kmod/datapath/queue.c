@@ -564,11 +564,12 @@ bool omerta_pool_cancel(struct omerta_pool *pool, struct list_head *item)
 /**
  * omerta_pool_set_cpus() - set the CPUs that may be used
  * @pool: the workers
- * @cpus: the CPUs, at least one. Isolated ones are not used if these are all possible CPUs.
+ * @cpus: the CPUs, at least one
+ * @isolated: use isolated ones as well, unless @cpus are all possible CPUs
  *
  * Context: process context; the caller serialises calls. Waits for a grace period.
  */
-void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus)
+void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus, bool isolated)
 {
 	struct cpumask *next = pool->masks[0];
 
@@ -579,7 +580,7 @@ void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus)
 		synchronize_net();
 	}
 	cpumask_copy(next, cpus);
-	WRITE_ONCE(pool->listed, !cpumask_equal(cpus, cpu_possible_mask));
+	WRITE_ONCE(pool->listed, isolated && !cpumask_equal(cpus, cpu_possible_mask));
 	rcu_assign_pointer(pool->cpus, next);
 	/* Count them next time. */
 	WRITE_ONCE(pool->counted, jiffies - COUNT_INTERVAL);
@@ -609,7 +610,7 @@ int omerta_pool_init(struct omerta_pool *pool, void (*run_deferred)(struct list_
 		return -ENOMEM;
 	if (!zalloc_cpumask_var(&pool->masks[1], GFP_KERNEL_ACCOUNT))
 		goto err_mask;
-	omerta_pool_set_cpus(pool, cpu_possible_mask);
+	omerta_pool_set_cpus(pool, cpu_possible_mask, false);
 	spin_lock_init(&pool->trial.lock);
 	pool->alone = true;
 	pool->trial.was_alone = true;

@@ -166,7 +166,7 @@ void omerta_workers_exit(void);
 int omerta_pool_init(struct omerta_pool *pool, void (*run_deferred)(struct list_head *item));
 void omerta_pool_drain(struct omerta_pool *pool);
 void omerta_pool_destroy(struct omerta_pool *pool);
-void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus);
+void omerta_pool_set_cpus(struct omerta_pool *pool, const struct cpumask *cpus, bool isolated);
 unsigned int omerta_pool_next_cpu(const struct omerta_pool *pool, unsigned int cpu, bool keep);
 unsigned int omerta_pool_shares(struct omerta_pool *pool);
 unsigned int omerta_pool_split(struct omerta_pool *pool, const struct omerta_jobs *jobs);

@@ -125,6 +125,16 @@ static struct omerta_peer_channel *carrier(struct omerta_peer *peer,
 }
 
 /*
+ * Return true if the MTU of a channel's path replaces a lower one: the first channel's, and that of
+ * the channel whose path it is.
+ */
+static bool corrects_path(const struct omerta_peer_channel *pc)
+{
+	return !pc->index || !READ_ONCE(pc->peer->path_payload) ||
+	       READ_ONCE(pc->peer->path_channel) == pc->index;
+}
+
+/*
  * Give a burst its route, key and counters, and append it to the fifo. On failure the burst
  * is freed; its packets stay the caller's. The packets of a flow come from one CPU at a time: from
  * the one that has its queue, or before, while they wait, from one that has the peer's tx_lock.
@@ -148,12 +158,13 @@ again:
 	if (burst->path.df) {
 		payload = omerta_udp_max_payload(&burst->path);
 		known = READ_ONCE(peer->path_payload);
-		if (unlikely(pc->index && known ? payload < known : payload != known)) {
+		if (unlikely(payload < known || (payload != known && corrects_path(pc)))) {
 			read_seqlock_excl(&peer->first.way.lock);
 			/* After a change of the setting no burst would correct it. */
 			if (READ_ONCE(ch->tun->df) != OMERTA_DF_UNSET &&
-			    (!pc->index || !peer->path_payload || payload < peer->path_payload)) {
+			    (payload < peer->path_payload || corrects_path(pc))) {
 				WRITE_ONCE(peer->path_payload, payload);
+				WRITE_ONCE(peer->path_channel, pc->index);
 				WRITE_ONCE(peer->path_mtu,
 					   omerta_record_fit(payload, ch->tun->class));
 			}

@@ -353,8 +353,16 @@ void omerta_txq_write_space(struct omerta_channel *ch)
 
 	/* Pairs with the barriers in omerta_txq_sent() and hand_over(). */
 	smp_mb();
-	if (should_report(ch, &bytes, &waits))
+	if (should_report(ch, &bytes, &waits)) {
+		/* A driver may free datagrams with BH on: then nothing would run NAPI soon. */
+		bool bh_on = !softirq_count() && !irqs_disabled();
+
+		if (bh_on)
+			local_bh_disable();
 		napi_schedule(&ch->napi);
+		if (bh_on)
+			local_bh_enable();
+	}
 	/* Pairs with the release in hand_over(). */
 	if (likely(!smp_load_acquire(&ch->txq.wait_inflight)) || inflight(ch))
 		return;

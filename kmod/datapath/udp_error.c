@@ -19,8 +19,6 @@
 #include "peer/peer.h"
 #include "wire/record.h"
 
-/* Most peers at one endpoint that an error is checked against. */
-#define PEERS_MAX	8
 /* An error is believed if it arrives within this time. */
 #define ERROR_TIME	(10 * HZ)
 
@@ -93,7 +91,7 @@ static void handle_error(struct omerta_tunnel *tun, const struct sock *sk,
 		list = omerta_ways_at(&tun->peers, &to, i);
 		n = 0;
 		rhl_for_each_entry_rcu(way, pos, list, place_node) {
-			if (n++ == PEERS_MAX)
+			if (n++ == OMERTA_PLACE_MAX)
 				break;
 			pc = container_of(way, struct omerta_peer_channel, way);
 			/* A first channel's endpoint is also that of ways from own ports. */

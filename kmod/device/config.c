@@ -153,7 +153,7 @@ int omerta_device_configure(struct omerta_tunnel *tun,
 	if (has & BIT(OMERTA_A_DEVICE_ENGINE))
 		WRITE_ONCE(tun->engine, config->engine);
 	if (has & BIT(OMERTA_A_DEVICE_CPUS))
-		omerta_pool_set_cpus(&tun->pool, config->cpus);
+		omerta_pool_set_cpus(&tun->pool, config->cpus, config->isolated);
 	if (has & BIT(OMERTA_A_DEVICE_CONTROL_RATE))
 		WRITE_ONCE(tun->control.rate, config->control_rate);
 	if (has & BIT(OMERTA_A_DEVICE_CONTROL_SOURCE_RATE))

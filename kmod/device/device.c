@@ -225,7 +225,7 @@ static int device_open(struct net_device *dev)
 	int err;
 
 	/* The device may have been moved; nothing waits on one that is down. */
-	tenant = omerta_tenant_get(dev_net(dev));
+	tenant = omerta_tenant_get(dev);
 	if (!tenant)
 		return -ENOMEM;
 	omerta_tenant_put(tun->tenant);

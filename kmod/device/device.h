@@ -16,6 +16,7 @@
  * @policy: enum omerta_policy
  * @threshold: threshold of policy auto, bytes
  * @cpus: CPUs that may seal and open
+ * @isolated: isolated ones among them, too
  * @engine: engine that seals and opens
  * @batch: small packets may share a record
  * @df: enum omerta_df
@@ -33,6 +34,7 @@ struct omerta_device_config {
 	u8 policy;
 	u32 threshold;
 	cpumask_var_t cpus;
+	bool isolated;
 	const struct omerta_engine *engine;
 	bool batch;
 	u8 df;

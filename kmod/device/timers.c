@@ -143,7 +143,7 @@ static void run_answer(struct omerta_peer_channel *pc)
  */
 static void run_open(struct omerta_peer_channel *pc)
 {
-	const struct omerta_key *key = rcu_dereference(pc->ring.active);
+	const struct omerta_key *key = rcu_access_pointer(pc->ring.active);
 	struct omerta_peer *peer = pc->peer;
 	u64 now = get_jiffies_64(), quiet, patience;
 	bool ours, active;
@@ -160,9 +160,12 @@ static void run_open(struct omerta_peer_channel *pc)
 	read_sequnlock_excl_bh(&pc->way.lock);
 	quiet = heard_at ? nsecs_to_jiffies64(ktime_get_coarse_boottime_ns() - heard_at) : U64_MAX;
 	patience = ours ? PATIENCE : PATIENCE_OTHER;
-	active = READ_ONCE(pc->open_now);
+	/* Cleared first: what is wanted meanwhile is done the next time. */
+	active = READ_ONCE(pc->open_now) && xchg(&pc->open_now, 0);
+	key = rcu_dereference(pc->ring.active);
+	if (!key)
+		return;
 	if (active || now >= pc->probe_at) {
-		WRITE_ONCE(pc->open_now, false);
 		if (quiet >= patience)
 			omerta_peer_channel_open(pc);
 		/* It was opened in vain before, so it carries nothing, not even keepalives. */
@@ -196,7 +199,7 @@ static void run_silence(struct omerta_peer_channel *pc)
 	}
 	if (omerta_peer_channel_silent(pc, since)) {
 		omerta_peer_channel_open(pc);
-		WRITE_ONCE(pc->open_now, true);
+		WRITE_ONCE(pc->open_now, 1);
 	}
 }
 
@@ -295,7 +298,7 @@ void omerta_timers_confirm(struct omerta_peer_channel *pc)
 	rcu_read_lock();
 	key = rcu_dereference(pc->ring.active);
 	if (pc->index) {
-		WRITE_ONCE(pc->open_now, true);
+		WRITE_ONCE(pc->open_now, 1);
 	} else if (key) {
 		WRITE_ONCE(key->confirm_at, jiffies);
 		/* Pairs with the acquire in run_confirm(). */

@@ -5,6 +5,7 @@
 #include <linux/cpumask.h>
 #include <linux/log2.h>
 #include <linux/rtnetlink.h>
+#include <linux/user_namespace.h>
 #include <net/rtnetlink.h>
 
 #include "compat/compat.h"
@@ -184,7 +185,7 @@ static int fill_settings(struct sk_buff *msg, const struct omerta_tunnel *tun)
 
 	lockdep_assert_held(&tun->lock);
 
-	omerta_fingerprint_usage(dev_net(tun->dev), &usage);
+	omerta_fingerprint_usage(tun->dev, &usage);
 	if (nla_put_u32(msg, OMERTA_A_DEVICE_FWMARK, tun->fwmark) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_PEERS, tun->peers.n) ||
 	    nla_put_u32(msg, OMERTA_A_DEVICE_USED_SECRETS, usage.used) ||
@@ -204,6 +205,8 @@ static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun,
 		       struct sk_buff *request)
 {
 	struct net_device *dev = tun->dev;
+	struct user_namespace *ns;
+	bool capable;
 	int err;
 
 	if (omerta_put_device(msg, dev) ||
@@ -211,7 +214,13 @@ static int fill_device(struct sk_buff *msg, struct omerta_tunnel *tun,
 	    nla_put_u32(msg, OMERTA_A_DEVICE_MAX_MTU, dev->max_mtu) ||
 	    fill_stats(msg, tun) || fill_channels(msg, tun))
 		return -EMSGSIZE;
-	if (!netlink_ns_capable(request, dev_net(dev)->user_ns, CAP_NET_ADMIN))
+	/* As in omerta_tenant_get() */
+	rcu_read_lock();
+	ns = get_user_ns(dev_net(dev)->user_ns);
+	rcu_read_unlock();
+	capable = netlink_ns_capable(request, ns, CAP_NET_ADMIN);
+	put_user_ns(ns);
+	if (!capable)
 		return 0;
 	mutex_lock(&tun->lock);
 	err = tun->dying ? -ENODEV : fill_settings(msg, tun);

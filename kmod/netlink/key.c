@@ -9,12 +9,6 @@
 #include "device/timers.h"
 #include "datapath/tx.h"
 
-static void wipe(struct nlattr *attr)
-{
-	if (attr)
-		memzero_explicit(nla_data(attr), nla_len(attr));
-}
-
 static u64 uint_or(const struct genl_info *info, int attr, u64 otherwise)
 {
 	return info->attrs[attr] ? nla_get_uint(info->attrs[attr]) : otherwise;
@@ -96,11 +90,16 @@ static struct omerta_peer_channel *find_channel(const struct genl_info *info,
 	return NULL;
 }
 
-/* Secrets of a request are zeroized whether it succeeds or not. */
+/* Secrets of a request are zeroized whether it succeeds or not, those that are there twice as well. */
 static void wipe_secrets(const struct genl_info *info)
 {
-	wipe(info->attrs[OMERTA_A_KEY_RX_SECRET]);
-	wipe(info->attrs[OMERTA_A_KEY_TX_SECRET]);
+	struct nlattr *attr;
+	int rem;
+
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem)
+		if (nla_type(attr) == OMERTA_A_KEY_RX_SECRET ||
+		    nla_type(attr) == OMERTA_A_KEY_TX_SECRET)
+			memzero_explicit(nla_data(attr), nla_len(attr));
 }
 
 int omerta_nl_key_new_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb,

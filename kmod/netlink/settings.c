@@ -153,6 +153,10 @@ int omerta_nl_configure(struct sk_buff *skb, struct omerta_tunnel *tun, struct n
 	if (!zalloc_cpumask_var(&config.cpus, GFP_KERNEL))
 		return -ENOMEM;
 	err = parse_config(attrs, &config, extack);
+	/* Isolated CPUs are the machine's, so a tenant cannot have them work. */
+	if (attrs[OMERTA_A_DEVICE_CPUS])
+		config.isolated = skb ? netlink_capable(skb, CAP_NET_ADMIN) :
+				  capable(CAP_NET_ADMIN);
 	if (!err && skb && (config.has & OMERTA_OUTER_SETTINGS))
 		err = omerta_nl_outer_capable(skb, tun, extack);
 	if (!err)

@@ -264,6 +264,19 @@ struct omerta_peer_channel *omerta_peer_next_channel(struct omerta_peer_channel 
 	return omerta_peer_channel_at(pc->peer, pc->index + 1);
 }
 
+/* Return true if more ways to the same endpoint would make a long list, which is gone through. */
+static bool place_is_full(struct rhltable *table, const struct omerta_endpoint *place)
+{
+	struct rhlist_head *list;
+	unsigned int n = 0;
+
+	rcu_read_lock();
+	for (list = rhltable_lookup(table, place, place_params); list && n < OMERTA_PLACE_MAX; n++)
+		list = rcu_dereference(list->next);
+	rcu_read_unlock();
+	return n >= OMERTA_PLACE_MAX;
+}
+
 /*
  * Enter a channel's way into the device's table by its current endpoint. The ways of a dead
  * peer leave it. A way from an own port leads where the first channel leads, or did.
@@ -281,8 +294,10 @@ static void update_place(struct omerta_peer_channel *pc)
 	way->place.family = AF_UNSPEC;
 	if (READ_ONCE(pc->peer->dead) || !way->endpoint.family || way->own_port)
 		return;
+	/* Without memory, or room, it counts as a stranger there until it moves again. */
+	if (place_is_full(table, &way->endpoint))
+		return;
 	way->place = way->endpoint;
-	/* Without memory it counts as a stranger there until it moves again. */
 	if (rhltable_insert(table, &way->place_node, place_params))
 		way->place.family = AF_UNSPEC;
 }
@@ -469,7 +484,7 @@ out:
 		if (!data_race(pc->way.endpoint.family))
 			continue;
 		open_way(pc, now);
-		WRITE_ONCE(pc->open_now, true);
+		WRITE_ONCE(pc->open_now, 1);
 	}
 	omerta_peer_due(peer, jiffies);
 }

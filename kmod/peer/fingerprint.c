@@ -131,7 +131,7 @@ static int charge(struct omerta_fingerprint *fp, struct net_device *dev,
 	struct omerta_bounds bounds;
 	int err;
 
-	fp->tenant = omerta_tenant_get(dev_net(dev));
+	fp->tenant = omerta_tenant_get(dev);
 	if (!fp->tenant)
 		return -ENOMEM;
 	bounds = bounds_of(fp->tenant);
@@ -256,15 +256,15 @@ void omerta_fingerprint_retire(struct omerta_fingerprint *fp)
 
 /**
  * omerta_fingerprint_usage() - usage of the memory of used secrets
- * @net: a network namespace
+ * @dev: a device
  * @usage: set to the usage by its owner; full if any limit of the owner is reached
  *
  * Context: process context.
  */
-void omerta_fingerprint_usage(struct net *net,
+void omerta_fingerprint_usage(const struct net_device *dev,
 			      struct omerta_fingerprint_usage *usage)
 {
-	struct omerta_tenant *tenant = omerta_tenant_get(net);
+	struct omerta_tenant *tenant = omerta_tenant_get(dev);
 	struct omerta_charges charges = {};
 	struct omerta_bounds bounds;
 

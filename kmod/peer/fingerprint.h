@@ -27,7 +27,7 @@ omerta_fingerprint_claim(const u8 *tx_secret, const u8 *rx_secret,
 void omerta_fingerprint_release(struct omerta_fingerprint *fp);
 void omerta_fingerprint_detach(struct omerta_fingerprint *fp);
 void omerta_fingerprint_retire(struct omerta_fingerprint *fp);
-void omerta_fingerprint_usage(struct net *net,
+void omerta_fingerprint_usage(const struct net_device *dev,
 			      struct omerta_fingerprint_usage *usage);
 
 #endif /* _OMERTA_FINGERPRINT_H */

@@ -399,8 +399,10 @@ void omerta_peers_remove_all(struct omerta_peers *peers)
 	struct omerta_peer *peer;
 	unsigned long id;
 
-	xa_for_each(&peers->by_id, id, peer)
+	xa_for_each(&peers->by_id, id, peer) {
 		peer_unlink(peer);
+		cond_resched();
+	}
 	omerta_peers_reap(peers, true);
 }
 

@@ -30,6 +30,9 @@ struct omerta_tunnel;
 
 /* A peer that has not answered for this long is silent. */
 #define OMERTA_SILENCE		(15 * HZ)
+/* Most ways to an endpoint that datagrams from there, and errors about it, find */
+#define OMERTA_PLACE_MAX	8
+
 /* A further channel is silent after this many seconds. */
 #define OMERTA_CHANNEL_SILENCE	3
 /*
@@ -191,7 +194,7 @@ struct omerta_peer_channel {
 	/* Both sides; changed when the endpoint or the route changes */
 	struct omerta_way way ____cacheline_aligned_in_smp;
 	bool carries;
-	bool open_now;
+	int open_now;
 	u8 answers;
 	u8 setbacks;
 	u64 carry_after;
@@ -247,6 +250,7 @@ struct omerta_further {
  *		  way's, read without
  * @path_mtu: longest inner packet that fits @path_payload, OMERTA_PATH_UNKNOWN if no
  *	      limit is known; as @path_payload
+ * @path_channel: the channel whose path @path_payload is of; as @path_payload
  * @tx_fifo: bursts by the first channel
  * @tx_more: bursts by other channels, NULL if there are none; changed while the device is down
  *
@@ -289,6 +293,7 @@ struct omerta_peer {
 	struct sk_buff_head waiting;
 	u32 path_payload;
 	u32 path_mtu;
+	unsigned int path_channel;
 	struct omerta_tx_fifos *tx_more;
 	struct omerta_tx_fifo tx_fifo;
 	struct omerta_peer_channel first;

@@ -19,6 +19,8 @@
 
 #include <linux/cred.h>
 #include <linux/hashtable.h>
+#include <linux/netdevice.h>
+#include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -122,21 +124,27 @@ found:
 }
 
 /**
- * omerta_tenant_get() - find or create the tenant of a network namespace
- * @net: the network namespace, held by the caller
+ * omerta_tenant_get() - find or create the tenant of a device
+ * @dev: the device; it may move to another network namespace meanwhile
  *
  * Context: process context.
  * Return: the tenant, to be put by omerta_tenant_put(); NULL without memory, but never for
  * the initial user namespace.
  */
-struct omerta_tenant *omerta_tenant_get(struct net *net)
+struct omerta_tenant *omerta_tenant_get(const struct net_device *dev)
 {
-	struct user_namespace *ns = outermost(net->user_ns);
 	struct omerta_tenant *fresh, *tenant;
+	struct user_namespace *ns;
 	struct owner *owner;
 
-	if (ns == &init_user_ns)
+	/* A namespace that the device has left may be freed after this section. */
+	rcu_read_lock();
+	ns = get_user_ns(outermost(dev_net(dev)->user_ns));
+	rcu_read_unlock();
+	if (ns == &init_user_ns) {
+		put_user_ns(ns);
 		return &initial;
+	}
 	fresh = kzalloc_obj(*fresh, GFP_KERNEL_ACCOUNT);
 	owner = kzalloc_obj(*owner, GFP_KERNEL_ACCOUNT);
 	if (!fresh || !owner) {
@@ -150,7 +158,8 @@ struct omerta_tenant *omerta_tenant_get(struct net *net)
 	} else {
 		tenant = fresh;
 		fresh = NULL;
-		tenant->ns = get_user_ns(ns);
+		tenant->ns = ns;
+		ns = NULL;
 		tenant->owner = find_owner(ns->owner, &owner);
 		refcount_set(&tenant->refs, 1);
 		spin_lock_init(&tenant->lock);
@@ -161,6 +170,7 @@ struct omerta_tenant *omerta_tenant_get(struct net *net)
 out:
 	kfree(fresh);
 	kfree(owner);
+	put_user_ns(ns);
 	return tenant;
 }
 

@@ -5,7 +5,7 @@
 #include <linux/limits.h>
 #include <linux/types.h>
 
-struct net;
+struct net_device;
 struct omerta_tenant;
 
 /**
@@ -50,7 +50,7 @@ struct omerta_charges {
 };
 
 void omerta_tenant_exit(void);
-struct omerta_tenant *omerta_tenant_get(struct net *net);
+struct omerta_tenant *omerta_tenant_get(const struct net_device *dev);
 void omerta_tenant_hold(struct omerta_tenant *tenant);
 void omerta_tenant_put(struct omerta_tenant *tenant);
 bool omerta_tenant_is_initial(const struct omerta_tenant *tenant);

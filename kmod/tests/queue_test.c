@@ -188,7 +188,7 @@ static void no_helpers(struct kunit *test)
 	struct test_job *t = new_job(test, 64, 8);
 	struct cpumask none = {};
 
-	omerta_pool_set_cpus(&pool, &none);
+	omerta_pool_set_cpus(&pool, &none, false);
 	submit(t);
 	KUNIT_EXPECT_EQ(test, atomic_read(&t->done), 1);
 	finish(test, t);
