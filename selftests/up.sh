@@ -107,6 +107,12 @@ test_channels() {
 	notes 'omr0 is as its file says already' reload a
 	down a
 	down b
+	# A file may be for a machine with more CPUs.
+	(($(nproc --all) < 64)) || return 0
+	sed -i 's|^MTU.*|&\nChannels = 64|' "$DIR/a.conf"
+	notes 'there are no more than CPUs' up a
+	is "$(nproc --all)" eval "on a omertactl -j link show omr0 | jq '.[0].channels'"
+	down a
 }
 
 # channel_of NS FILTER: of the only peer
@@ -688,6 +694,99 @@ test_mtu() {
 	pings a -s 1232 fd09::2
 }
 
+# path_mtu_is MTU: of a's path to b
+path_mtu_is() {
+	[[ $(on a ip route get 192.0.2.2) == *"mtu $1"* ]]
+}
+
+# An ICMP error that anyone can forge does not change the MTU, nor does it hide that of a route.
+test_forged_mtu() {
+	two_files
+	sed -i '/^MTU/d' "$DIR/a.conf"
+	up a
+	up b
+	is 1408 device_mtu a
+	on b ./forge.py 192.0.2.77 192.0.2.1 192.0.2.2 600 echo
+	await path_mtu_is 600
+	notes 'omr0 is as its file says already' reload a
+	on a ip link set to_b mtu 1492
+	await is 1400 device_mtu a
+	path_mtu_is 600
+	on a ip route add 192.0.2.2/32 dev to_b mtu 1400
+	await is 1308 device_mtu a
+	on b ./forge.py 192.0.2.77 192.0.2.1 192.0.2.2 600 echo
+	await path_mtu_is 600
+	notes 'omr0 is as its file says already' reload a
+	is 1308 device_mtu a
+}
+
+# An agent that "up" did not start, as that of a service, is found and told to read the file.
+test_service_agent() {
+	local old
+
+	two_files
+	up a no-agent
+	agent a
+	up b
+	pings a 10.9.0.2
+	notes 'omr0 is up already' up a
+	old=$(key a local-id)
+	(umask 077 && omertactl genkey >"$DIR/psk")
+	sed -i "\$ a PresharedKeyFile = $DIR/psk" "$DIR/a.conf" "$DIR/b.conf"
+	reload b
+	reload a
+	await another_key a "$old"
+	await pings a 10.9.0.2
+	stop a
+}
+
+# A lock that is not an agent's is no agent, and the process in its file is left alone.
+test_foreign_lock() {
+	local before file=$DIR/a.run/omr0.pid other holder
+
+	two_files
+	up a
+	is 600 stat -c %a "$file"
+	down a
+	before=$(state a)
+	sleep infinity &
+	other=$!
+	echo "$other" >"$file"
+	flock "$file" sleep infinity &
+	holder=$!
+	await refused flock -n "$file" true
+	says "the agent's process id in omr0.pid" up a
+	is "$before" state a
+	kill -0 "$other"
+	kill "$other"
+	pkill -P "$holder"
+	wait
+}
+
+# A signal ends a command of the file, and all that was done before is undone.
+test_interrupted() {
+	local before pid rc=0
+
+	two_files
+	before=$(state a)
+	mkfifo "$DIR/there" "$DIR/go"
+	sed -i "s|^MTU.*|&\nSaveConfig = true\nPostUp = echo >$DIR/there; read -r <$DIR/go|" \
+		"$DIR/a.conf"
+	up a &
+	pid=$!
+	read -r <"$DIR/there"
+	pkill -TERM -f "^omertactl up $DIR/a.etc"
+	echo >"$DIR/go"
+	wait "$pid" || rc=$?
+	is 2 echo "$rc"
+	is "$before" state a
+	cmp "$DIR/a.conf" "$DIR/a.etc/omr0.conf"
+	# What a killed one leaves may lack peers: it is not saved.
+	on a omertactl link add omr0
+	notes 'stays as it is' down a
+	cmp "$DIR/a.conf" "$DIR/a.etc/omr0.conf"
+}
+
 # Commands of the file run in order, and a failing one undoes "up".
 test_hooks() {
 	local before
@@ -818,7 +917,8 @@ test_ifupdown() {
 
 TESTS=(test_up_down test_channels test_default_route test_up_fails test_many_routes test_own_network
 	test_converge test_reload test_undone test_other_rules test_stuck_agent test_container test_late_names
-	test_which_address test_names_outside test_filter test_kill_switch test_dead_address test_mtu test_another_link
+	test_which_address test_names_outside test_filter test_kill_switch test_dead_address test_mtu
+	test_forged_mtu test_service_agent test_foreign_lock test_interrupted test_another_link
 	test_renamed test_hooks test_dns test_save_config test_new_module
 	test_ifupdown)
 

@@ -525,6 +525,8 @@ static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err
 	}
 	if (!rc && d->adopt && om_daemon_now() >= d->adopt_at)
 		adopt(d);
+	if (!rc && d->reread)
+		reload(d);
 	/* Confirmations of these keys may be among the unread events. */
 	if (!rc && d->doomed.n)
 		rc = read_events(d, err);
@@ -655,10 +657,11 @@ static int set_up(struct om_daemon *d, struct om_err *err)
 	if (!d->agent || !d->nl)
 		return om_err_sys(err, ENOMEM, "agent");
 	rc = open_signals(d, err);
-	if (!rc)
-		rc = om_peers_read_config(d, err);
+	/* First: what cannot be read now could not be read again, either. */
 	if (!rc)
 		rc = enter_sandbox(d, err);
+	if (!rc)
+		rc = om_peers_read_config(d, err);
 	if (!rc)
 		rc = om_peers_open_times(d, err);
 	if (!rc)

@@ -49,10 +49,36 @@ const struct om_peer_conf *om_peers_conf(const struct om_daemon *d, const uint8_
 	       OM_AT(&d->conf.peer_conf, struct om_peer_conf, at) : NULL;
 }
 
+static int read_file(struct om_daemon *d, struct om_config *conf, struct om_err *err)
+{
+	int rc;
+
+	d->reread = false;
+	if (stat(d->config, &d->read))
+		d->read = (struct stat){ 0 };
+	rc = om_config_read(d->config, OM_CONFIG_SECRETS | OM_CONFIG_AGENT | OM_CONFIG_NO_NAMES,
+			    conf, err);
+	if (rc && err->sys == EACCES)
+		om_err_append(err, " (the agent runs as the owner of %.100s, who has to be able to read it)",
+			      OM_QUOTE_FILE(d->state_dir));
+	d->unread = rc;
+	return rc;
+}
+
+/* Return true if the file may have changed since it was read. */
+static bool has_newer_file(const struct om_daemon *d)
+{
+	struct stat st;
+
+	return !stat(d->config, &st) &&
+	       (st.st_dev != d->read.st_dev || st.st_ino != d->read.st_ino ||
+		st.st_ctim.tv_sec != d->read.st_ctim.tv_sec ||
+		st.st_ctim.tv_nsec != d->read.st_ctim.tv_nsec);
+}
+
 int om_peers_read_config(struct om_daemon *d, struct om_err *err)
 {
-	int rc = om_config_read(d->config, OM_CONFIG_SECRETS | OM_CONFIG_AGENT | OM_CONFIG_NO_NAMES,
-				&d->conf, err);
+	int rc = read_file(d, &d->conf, err);
 
 	if (!rc && !set_host(d->agent, d->conf.host.private_key))
 		rc = om_err(err, OM_USAGE, "%s: not a private key", OM_QUOTE_FILE(d->config));
@@ -106,7 +132,10 @@ static void configure(struct om_daemon *d, struct om_agent_peer *peer, uint32_t 
 			   usable_channels(d, channels));
 }
 
-/* Adopt a peer of the kernel. Returns NULL for a peer without a public key: ignore it. */
+/*
+ * Adopt a peer of the kernel. Returns NULL for one to ignore: without a public key, or perhaps from
+ * a file that is newer than ours, and may have a preshared key for it.
+ */
 static struct om_agent_peer *adopt_peer(struct om_daemon *d, const struct om_peer *peer)
 {
 	struct om_agent_peer *a = om_agent_find(d->agent, peer->id);
@@ -118,7 +147,9 @@ static struct om_agent_peer *adopt_peer(struct om_daemon *d, const struct om_pee
 		om_agent_remove(d->agent, peer->id);
 		a = NULL;
 	}
-	if (!a && !om_key_is_zero(peer->public_key)) {
+	if (!a && !om_peers_conf(d, peer->public_key) && (d->unread || has_newer_file(d))) {
+		d->reread = has_newer_file(d);
+	} else if (!a && !om_key_is_zero(peer->public_key)) {
 		a = om_agent_add(d->agent, peer->id, peer->public_key);
 		om_times_key(d->agent->host.pair.public, peer->public_key, key);
 		om_times_get(d->times, key, time);
@@ -391,6 +422,9 @@ static void look(struct om_daemon *d, const struct om_stale_peer *stale)
 		return;
 	}
 	a = adopt_peer(d, &peer);
+	/* Once the file has been read */
+	if (!a && d->reread)
+		om_peers_look(d, stale->id, stale->wanted);
 	if (!a)
 		return;
 	renew(d, a);
@@ -729,8 +763,7 @@ int om_peers_reload(struct om_daemon *d)
 	struct om_config conf, old;
 	struct om_peer_index old_of;
 	char path[PATH_MAX];
-	int rc = om_config_read(d->config, OM_CONFIG_SECRETS | OM_CONFIG_AGENT | OM_CONFIG_NO_NAMES,
-				&conf, &d->err);
+	int rc = read_file(d, &conf, &d->err);
 
 	if (rc)
 		return rc;

@@ -12,6 +12,7 @@
 #include "lib/times.h"
 
 #include <limits.h>
+#include <sys/stat.h>
 
 /* Number of initiations whose refusal is understood; refusals are read soon. */
 #define OM_DAEMON_SENT		64
@@ -43,6 +44,9 @@ struct om_daemon {
 	struct om_agent *agent;		/* in guarded memory */
 	struct om_config conf;
 	struct om_peer_index conf_of;	/* the peers of @conf */
+	struct stat read;		/* of the file when it was read */
+	bool unread;			/* in vain, so @conf is that of an older one */
+	bool reread;			/* a peer may be in a newer file */
 	int signals;
 	int timer;
 	uint64_t timer_at;		/* expiry of @timer, UINT64_MAX for never */

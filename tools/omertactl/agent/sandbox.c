@@ -114,7 +114,7 @@ static const char *const forbidden_to_resolver[] = {
 	"fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "truncate",
 	"truncate64", "ftruncate", "ftruncate64", "setxattr", "lsetxattr", "fsetxattr", "chroot",
 	"pivot_root", "mount", "umount", "umount2", "move_mount", "open_tree", "fsopen", "fsconfig",
-	"fsmount", "setns", "unshare", "clone3", "bpf", "perf_event_open", "userfaultfd",
+	"fsmount", "setns", "unshare", "bpf", "perf_event_open", "userfaultfd",
 	"io_uring_setup", "io_uring_enter", "io_uring_register", "keyctl", "add_key",
 	"request_key", "init_module", "finit_module", "delete_module", "kexec_load",
 	"kexec_file_load", "reboot", "swapon", "swapoff", "syslog", "acct", "quotactl",
@@ -231,6 +231,9 @@ void om_sandbox_powerless(void)
 		       sizeof(forbidden_to_resolver) / sizeof(*forbidden_to_resolver));
 	if (!rc)
 		rc = forbid_writing(ctx);
+	/* The C library then makes threads by clone(), whose flags are arguments. */
+	if (!rc)
+		rc = add_rules(ctx, SCMP_ACT_ERRNO(ENOSYS), (const char *const[]){ "clone3" }, 1);
 	if (load_filter(ctx, rc))
 		_exit(OM_SYSTEM);
 }

@@ -30,7 +30,10 @@ static const char *run_dir(void)
 	return dir ? dir : RUN_DIR;
 }
 
-/* Open NAME.pid, which an agent locks, or NAME.device. */
+/*
+ * Open NAME.pid, which an agent locks, or NAME.device. Who may open the former may lock it, and
+ * would look like an agent.
+ */
 static int open_file(const char *ifname, const char *suffix, int flags, struct om_err *err)
 {
 	char path[PATH_MAX];
@@ -42,7 +45,10 @@ static int open_file(const char *ifname, const char *suffix, int flags, struct o
 		return -1;
 	}
 	snprintf(path, sizeof(path), "%s/%s%s", run_dir(), ifname, suffix);
-	fd = open(path, flags | O_RDWR | O_CLOEXEC, 0644);
+	fd = open(path, flags | O_RDWR | O_CLOEXEC, 0600);
+	/* Those of older versions could be read by anyone. */
+	if (fd >= 0 && (flags & O_CREAT))
+		fchmod(fd, 0600);
 	if (fd < 0)
 		om_err_sys(err, errno, "%s", OM_QUOTE_FILE(path));
 	return fd;
@@ -168,6 +174,35 @@ static int start(int fd, const char *ifname, const char *config,
 	return om_err(err, OM_SYSTEM, "the agent did not start");
 }
 
+/* Return true if a process is an agent, or is about to become one. */
+static bool is_agent(pid_t pid)
+{
+	char path[40], name[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, name, sizeof(name) - 1) > 0)
+		name[strcspn(name, "\n")] = '\0';
+	if (fd >= 0)
+		close(fd);
+	return !strcmp(name, AGENT) || !strcmp(name, "omertactl");
+}
+
+/* Return a pidfd of an agent, or -1 with errno. */
+static int open_process(pid_t pid)
+{
+	int agent = pid > 1 ? pidfd_open(pid, 0) : -1;
+
+	if (pid <= 1 || (agent >= 0 && !is_agent(pid))) {
+		if (agent >= 0)
+			close(agent);
+		agent = -1;
+		errno = ESRCH;
+	}
+	return agent;
+}
+
 /* Return a pidfd of the agent that locks NAME.pid, -1 if there is none, or -2 with @err set. */
 static int open_agent(const char *name, pid_t *pid, struct om_err *err)
 {
@@ -178,8 +213,7 @@ static int open_agent(const char *name, pid_t *pid, struct om_err *err)
 		return err->sys == ENOENT ? -1 : -2;
 	if (flock(fd, LOCK_EX | LOCK_NB)) {
 		*pid = pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
-		errno = ESRCH;
-		agent = *pid > 1 ? pidfd_open(*pid, 0) : -1;
+		agent = open_process(*pid);
 		if (agent < 0) {
 			om_err_sys(err, errno, "the agent's process id in %s.pid", name);
 			agent = -2;
@@ -276,14 +310,21 @@ static int end_other(const char *ifname, struct om_err *err)
 	return rc;
 }
 
-int om_runner_start(const char *ifname, const char *config, bool *running,
-		    struct om_err *err)
+int om_runner_start(const char *ifname, const char *config, const struct om_device *dev,
+		    bool *running, struct om_err *err)
 {
-	int fd = open_file(ifname, ".pid", O_CREAT, err), rc = OM_OK;
+	int fd = open_file(ifname, ".pid", O_CREAT, err), rc = OM_OK, agent;
 	struct device device = device_of(ifname);
 
 	if (fd < 0)
 		return OM_SYSTEM;
+	agent = dev->control_bound ? open_process((pid_t)dev->agent_pid) : -1;
+	*running = agent >= 0;
+	if (*running) {
+		close(agent);
+		close(fd);
+		return OM_OK;
+	}
 	*running = flock(fd, LOCK_EX | LOCK_NB);
 	if (*running && !is_agent_of(ifname, ifname, &device)) {
 		rc = end_other(ifname, err);
@@ -331,23 +372,31 @@ bool om_runner_renamed(const char *ifname, char name[IFNAMSIZ])
 	       if_indextoname(dev.ifindex, name) && strcmp(name, ifname);
 }
 
-bool om_runner_runs(const char *ifname)
+bool om_runner_runs(const char *ifname, const struct om_device *dev)
 {
 	struct om_err unused;
 	pid_t pid;
-	int agent = service() ? -2 : find_agent(ifname, &pid, &unused);
+	int agent = service() || dev->control_bound ? -2 : find_agent(ifname, &pid, &unused);
 
 	if (agent >= 0)
 		close(agent);
 	return agent != -1;
 }
 
-int om_runner_reload(const char *ifname, struct om_err *err)
+int om_runner_reload(const char *ifname, const struct om_device *dev, struct om_err *err)
 {
 	pid_t pid = service();
 	int agent = pid ? pidfd_open(pid, 0) : find_agent(ifname, &pid, err);
 	int rc = OM_OK;
 
+	/* That of a service, for example */
+	if (agent == -1 && !pid && dev->control_bound) {
+		pid = (pid_t)dev->agent_pid;
+		agent = open_process(pid);
+		if (agent < 0)
+			return om_err(err, OM_SYSTEM,
+				      "the agent, which is not a process here, has to be told to read its file (SIGHUP)");
+	}
 	if (agent < 0)
 		return agent == -1 ? OM_OK : OM_SYSTEM;
 	if (pidfd_send_signal(agent, SIGHUP, NULL, 0) && errno != ESRCH)

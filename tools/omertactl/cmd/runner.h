@@ -7,6 +7,7 @@
 #define OM_RUNNER_H
 
 #include "lib/base.h"
+#include "lib/model.h"
 
 #include <net/if.h>
 
@@ -14,11 +15,11 @@
 int om_runner_exec(const char *ifname, const char *config, int ready_fd, bool verbose,
 		   struct om_err *err);
 /*
- * Start the agent. Returns when it is ready, or could not start; with *running if one runs
+ * Start the agent of @dev. Returns when it is ready, or could not start; with *running if one runs
  * already.
  */
-int om_runner_start(const char *ifname, const char *config, bool *running,
-		    struct om_err *err);
+int om_runner_start(const char *ifname, const char *config, const struct om_device *dev,
+		    bool *running, struct om_err *err);
 /*
  * Stop the agent, and kill it if it does not exit within 5 s. Returns when it has exited;
  * *ran is false if there was none.
@@ -29,9 +30,9 @@ int om_runner_stop(const char *ifname, bool *ran, struct om_err *err);
  * @name gets.
  */
 bool om_runner_renamed(const char *ifname, char name[IFNAMSIZ]);
-/* Return true if there is an agent, or this is a command of its service. */
-bool om_runner_runs(const char *ifname);
-/* Have the agent read its file again, if there is one. */
-int om_runner_reload(const char *ifname, struct om_err *err);
+/* Return true if @dev has an agent, or this is a command of its service. */
+bool om_runner_runs(const char *ifname, const struct om_device *dev);
+/* Have the agent of @dev read its file again, if there is one. */
+int om_runner_reload(const char *ifname, const struct om_device *dev, struct om_err *err);
 
 #endif

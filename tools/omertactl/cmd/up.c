@@ -17,6 +17,7 @@
 #include "cmd/target.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@
 struct work {
 	struct om_ctx *ctx;
 	const struct om_target *t;
+	struct om_device agent;		/* what the kernel knows of the device's agent */
 	bool made;			/* the device */
 	bool deleted;
 	unsigned int settings;		/* changes of the device and its peers */
@@ -158,6 +160,8 @@ static int set_device(struct work *w, struct om_config *conf)
 
 	if (rc)
 		return rc;
+	w->agent.control_bound = state.dev.control_bound;
+	w->agent.agent_pid = state.dev.agent_pid;
 	rc = check_mark(w, &state.dev, conf);
 	if (!rc)
 		rc = om_sync_apply(w->ctx->nl, w->t->ifname, conf, &state, w->made,
@@ -223,6 +227,32 @@ static int apply(struct work *w, struct om_config *conf)
 	return rc;
 }
 
+static volatile sig_atomic_t stopped_by;
+
+static void note_signal(int signal)
+{
+	stopped_by = signal;
+}
+
+/* From now on a signal ends the current step, after which all is rolled back. */
+static void catch_signals(void)
+{
+	struct sigaction act = { .sa_handler = note_signal, .sa_flags = SA_RESTART };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction was;
+
+	for (size_t i = 0; i < OM_ARRAY_SIZE(signals); i++)
+		/* As under nohup(1) */
+		if (!sigaction(signals[i], NULL, &was) && was.sa_handler != SIG_IGN)
+			sigaction(signals[i], &act, NULL);
+}
+
+static int check_signals(const struct work *w)
+{
+	return stopped_by ? om_err(&w->ctx->err, OM_SYSTEM, "stopped by signal %d", stopped_by) :
+			    OM_OK;
+}
+
 /* The file's commands run when a device is made, or deleted. */
 static int run_hooks(const struct work *w, const struct om_config *conf, enum om_hook hook)
 {
@@ -246,21 +276,23 @@ static int bring_up(struct work *w, bool agent, struct om_config *conf)
 	if (rc && !w->made)
 		return rc;
 	if (!rc)
-		rc = run_hooks(w, conf, OM_HOOK_PRE_UP);
+		rc = run_hooks(w, conf, OM_HOOK_PRE_UP) ?: check_signals(w);
 	if (!rc)
-		rc = apply(w, conf);
+		rc = apply(w, conf) ?: check_signals(w);
 	if (!rc) {
-		rc = set_dns(w, conf, err);
+		rc = set_dns(w, conf, err) ?: check_signals(w);
 		dns = true;
 	}
 	if (!rc && agent)
-		rc = om_runner_start(w->t->ifname, w->t->path, &running, err);
+		rc = om_runner_start(w->t->ifname, w->t->path, &w->agent, &running, err);
 	w->agent_started = !rc && agent && !running;
 	/* Keys may have changed, and only the agent reads them. */
 	if (!rc && running)
-		rc = om_runner_reload(w->t->ifname, err);
+		rc = om_runner_reload(w->t->ifname, &w->agent, err);
 	if (!rc)
-		rc = run_hooks(w, conf, OM_HOOK_POST_UP);
+		rc = check_signals(w) ?: run_hooks(w, conf, OM_HOOK_POST_UP);
+	if (!rc)
+		rc = check_signals(w);
 	if (!rc)
 		return OM_OK;
 	if (w->agent_started)
@@ -307,6 +339,7 @@ int om_up(struct om_ctx *ctx, struct om_args *args)
 		rc = read_config(&w, agent, agent ? OM_CONFIG_AGENT : 0, &conf);
 	if (rc)
 		return rc;
+	catch_signals();
 	rc = bring_up(&w, agent, &conf);
 	om_config_free(&conf);
 	if (!rc && w.mtu.mtu && has_changed(&w)) {
@@ -321,31 +354,52 @@ int om_up(struct om_ctx *ctx, struct om_args *args)
 	return rc;
 }
 
+static bool has_agent(const struct work *w)
+{
+	struct om_state state;
+	struct om_err unused;
+	bool has;
+
+	if (om_state_load(w->ctx->nl, w->t->ifname, 0, &state, &unused))
+		return om_runner_runs(w->t->ifname, &(struct om_device){ 0 });
+	has = om_runner_runs(w->t->ifname, &state.dev);
+	om_state_free(&state);
+	return has;
+}
+
 int om_reload(struct om_ctx *ctx, struct om_args *args)
 {
 	struct om_target t;
 	struct work w = { .ctx = ctx, .t = &t };
 	struct om_config conf;
 	struct om_err err;
-	int rc = om_target_find(args->pos[0], &t, &ctx->err);
+	int told = OM_OK, rc = om_target_find(args->pos[0], &t, &ctx->err);
 
 	if (!rc)
-		rc = read_config(&w, om_runner_runs(t.ifname), 0, &conf);
+		rc = read_config(&w, has_agent(&w), 0, &conf);
 	if (rc)
 		return rc;
+	catch_signals();
 	rc = apply(&w, &conf);
+	if (!rc)
+		rc = check_signals(&w);
 	if (rc && ctx->err.sys == ENODEV)
 		om_err_append(&ctx->err, " (omertactl up %s)", args->pos[0]);
 	if (rc)
 		roll_back(&w);
-	else if (om_runner_reload(t.ifname, &err))
-		om_warn("%s", err.text);
 	/* The tunnel is as its file says, whatever others make of it. */
 	if (!rc && set_dns(&w, &conf, &err))
 		om_warn("%s", err.text);
 	om_config_free(&conf);
-	if (!rc)
+	if (!rc) {
+		/* Only the agent reads the secrets. */
+		told = om_runner_reload(t.ifname, &w.agent, &err);
 		rc = report(&w, true, "is as its file says");
+	}
+	if (!rc && told) {
+		ctx->err = err;
+		rc = told;
+	}
 	om_guard_free(&w.guard);
 	om_list_free(&w.host);
 	om_host_free(&w.before);
@@ -382,6 +436,11 @@ static int prepare(struct work *w, const struct om_config *conf)
 
 	if (rc || !conf->host.save)
 		return rc;
+	/* An interrupted up leaves a device that is down, and has not all that the file has. */
+	if (!om_host_is_up(w->t->ifname)) {
+		om_warn("%s is down: %s stays as it is", w->t->ifname, OM_QUOTE_FILE(w->t->path));
+		return OM_OK;
+	}
 	rc = om_state_load(w->ctx->nl, w->t->ifname, OM_PEERS | OM_PREFIXES, &state, err);
 	if (rc)
 		return rc;

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <linux/rtnetlink.h>
+#include <sys/sysinfo.h>
 
 int om_parser_end_section(struct om_parser *p)
 {
@@ -152,6 +153,21 @@ static int check_cpus(struct om_parser *p)
 	return OM_USAGE;
 }
 
+/* A file may be for another machine, or this one has fewer CPUs than before. */
+static int fit_channels(struct om_parser *p)
+{
+	struct om_device *dev = &p->conf->dev;
+	uint32_t most = (uint32_t)get_nprocs_conf();
+
+	if (!(p->flags & OM_CONFIG_UP) || !(dev->has & OM_BIT(OMERTA_A_DEVICE_CHANNELS)) ||
+	    dev->channels <= most)
+		return OM_OK;
+	om_warn("Channels: %" PRIu32 " are wanted, but there are no more than CPUs, %" PRIu32,
+		dev->channels, most);
+	dev->channels = most;
+	return OM_OK;
+}
+
 static int check_private_key(struct om_parser *p)
 {
 	if (!(p->flags & OM_CONFIG_AGENT) || p->private_key_seen)
@@ -164,8 +180,8 @@ static int check_private_key(struct om_parser *p)
 int om_parser_end(struct om_parser *p)
 {
 	static int (*const checks[])(struct om_parser *p) = {
-		check_private_key, check_mtu, check_cpus, check_prefixes, check_mark,
-		check_kill_switch, check_own_key,
+		check_private_key, check_mtu, check_cpus, fit_channels, check_prefixes,
+		check_mark, check_kill_switch, check_own_key,
 	};
 	int rc = OM_OK;
 

@@ -116,10 +116,16 @@ static void put_assignment(struct importer *im, char *line)
 	value += strspn(value, " \t");
 	for (end = strlen(value); end && strchr(" \t", value[end - 1]);)
 		value[--end] = '\0';
-	if (!strcasecmp(key, "AllowedIPs"))
+	if (!strcasecmp(key, "AllowedIPs")) {
 		put_prefixes(im, value);
-	else
+	} else if (*value == '"') {
+		/* For wg-quick it is a command's, for us it would be the value's. */
+		fprintf(im->out, "%s = ", key);
+		om_config_print_text(im->out, value);
+		putc('\n', im->out);
+	} else {
 		fprintf(im->out, "%s = %s\n", key, value);
+	}
 	om_secret_wipe(value, strlen(value));
 }
 

@@ -72,6 +72,8 @@ int om_config_read_stream(FILE *f, const char *path, enum om_config_flags flags,
 const struct om_field *om_config_field(const struct om_object *section, const char *key);
 /* Return true if a section has a key, which may set no field. */
 bool om_config_has_key(const struct om_object *section, const char *key);
+/* Print a string, with quotes if it would be ambiguous without them. */
+void om_config_print_text(FILE *out, const char *s);
 /* Print KEY = VALUE. */
 void om_config_print_field(FILE *out, const struct om_field *f, const void *data);
 

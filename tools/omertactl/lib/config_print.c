@@ -23,8 +23,7 @@ static bool is_default(const struct om_field *f, const void *data)
 	return true;
 }
 
-/* Print a string, with quotes if it would be ambiguous without them. */
-static void print_quoted(FILE *out, const char *s)
+void om_config_print_text(FILE *out, const char *s)
 {
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@:/";
@@ -80,7 +79,7 @@ void om_config_print_field(FILE *out, const struct om_field *f, const void *data
 	if (om_value_is_number(f) && om_field_uint(f, data) < f->min)
 		fprintf(out, "%" PRIu64, (uint64_t)f->min);
 	else if (f->format == OM_TEXT)
-		print_quoted(out, om_field_ptr(f, data));
+		om_config_print_text(out, om_field_ptr(f, data));
 	else
 		fputs(om_value_format(f, data, buf), out);
 	putc('\n', out);

@@ -564,6 +564,19 @@ static int read_host(struct om_rtnl *r, struct om_host *host, struct om_err *err
 	return rc ? rc : om_rtnl_routes(r, &host->routes, err);
 }
 
+bool om_host_is_up(const char *ifname)
+{
+	struct om_err unused;
+	struct om_rtnl *r = om_rtnl_open(ifname, &unused);
+	uint32_t mtu;
+	bool up = false;
+
+	if (r && om_rtnl_link(r, &mtu, &up, &unused))
+		up = false;
+	om_rtnl_close(r);
+	return up;
+}
+
 void om_host_free(struct om_host *host)
 {
 	om_routes_free(&host->addresses);

@@ -46,6 +46,9 @@ struct om_host {
 
 void om_host_free(struct om_host *host);
 
+/* Return true if a device is set up, which is the last thing that is done to it. */
+bool om_host_is_up(const char *ifname);
+
 /*
  * Make the host's part of a device that exists that of a file, whatever it is now, and bring
  * the device up. Addresses and routes that other programs added are removed, but for routes

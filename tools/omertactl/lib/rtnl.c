@@ -70,7 +70,9 @@ static int on_finish(struct nl_msg *msg, void *arg)
 	struct om_rtnl *r = arg;
 
 	r->done = true;
-	r->rc = om_extack_error(nlmsg_hdr(msg), &unnamed, r->err);
+	/* A request ahead in the batch may have failed. */
+	if (!r->rc)
+		r->rc = om_extack_error(nlmsg_hdr(msg), &unnamed, r->err);
 	return NL_STOP;
 }
 

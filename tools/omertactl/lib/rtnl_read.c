@@ -65,6 +65,22 @@ static uint32_t get_route_mtu(struct nlmsghdr *h)
 	return mtu && nla_len(mtu) == sizeof(uint32_t) ? nla_get_u32(mtu) : 0;
 }
 
+/* Return true if the route's MTU is that of an ICMP error, which may be forged. */
+static bool has_learnt_mtu(struct nlmsghdr *h)
+{
+	const struct rtmsg *rt = nlmsg_data(h);
+	struct nlattr *a = nlmsg_find_attr(h, sizeof(*rt), RTA_CACHEINFO);
+	struct rta_cacheinfo info;
+
+	/* All routes of IPv4 are copies, but only those expire. Other routes of IPv6 may, too. */
+	if (rt->rtm_family != AF_INET)
+		return rt->rtm_flags & RTM_F_CLONED;
+	if (!a || nla_len(a) < (int)sizeof(info))
+		return false;
+	memcpy(&info, nla_data(a), sizeof(info));
+	return info.rta_expires;
+}
+
 static void on_route(const struct om_rtnl *r, struct nlmsghdr *h)
 {
 	const struct rtmsg *rt = nlmsg_data(h);
@@ -75,6 +91,7 @@ static void on_route(const struct om_rtnl *r, struct nlmsghdr *h)
 
 	s->found = rt->rtm_type == RTN_UNICAST || rt->rtm_type == RTN_LOCAL ? oif : 0;
 	s->found_mtu = get_route_mtu(h);
+	s->learnt = has_learnt_mtu(h);
 	if (rt->rtm_family != s->family || rt->rtm_flags & RTM_F_CLONED ||
 	    !get_prefix(&route.prefix, rt->rtm_family, rt->rtm_dst_len,
 			nlmsg_find_attr(h, sizeof(*rt), RTA_DST)))
@@ -311,14 +328,18 @@ int om_rtnl_defaults(struct om_rtnl *r, int family, uint32_t table,
 	return rc;
 }
 
-/* Look up the route to an address. Returns false if there is none outside of the device. */
+/*
+ * Look up the route to an address. Returns false if there is none outside of the device.
+ * @flags: RTM_F_FIB_MATCH for the route as it was configured
+ */
 static bool find_route(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope,
-		       uint32_t mark, struct om_rtnl_search *s)
+		       uint32_t mark, uint32_t flags, struct om_rtnl_search *s)
 {
 	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETROUTE, 0);
 	struct rtmsg rt = {
 		.rtm_family = addr->len == 4 ? AF_INET : AF_INET6,
 		.rtm_dst_len = (uint8_t)(addr->len * 8),
+		.rtm_flags = flags,
 	};
 	struct om_err unused;
 	int rc = msg ? nlmsg_append(msg, &rt, sizeof(rt), NLMSG_ALIGNTO) : -NLE_NOMEM;
@@ -346,7 +367,7 @@ bool om_rtnl_reaches(struct om_rtnl *r, const struct om_addr *addr, uint32_t sco
 {
 	struct om_rtnl_search s;
 
-	return find_route(r, addr, scope, mark, &s);
+	return find_route(r, addr, scope, mark, 0, &s);
 }
 
 uint32_t om_rtnl_path_mtu(struct om_rtnl *r, const struct om_addr *addr, uint32_t scope,
@@ -355,9 +376,11 @@ uint32_t om_rtnl_path_mtu(struct om_rtnl *r, const struct om_addr *addr, uint32_
 	struct om_rtnl_search s, link = { 0 };
 	struct om_err unused;
 
-	if (!find_route(r, addr, scope, mark, &s) ||
+	if (!find_route(r, addr, scope, mark, 0, &s) ||
 	    get_link(r, (int)s.found, &link, &unused))
 		return 0;
+	if (s.learnt)
+		find_route(r, addr, scope, mark, RTM_F_FIB_MATCH, &s);
 	return s.found_mtu && s.found_mtu < link.mtu ? s.found_mtu : link.mtu;
 }
 

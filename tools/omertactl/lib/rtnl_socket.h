@@ -28,6 +28,7 @@ struct om_rtnl_search {
 	uint32_t oif;			/* device of that or of the default route, or 0 */
 	uint32_t found;			/* device of the latest route, */
 	uint32_t found_mtu;		/* and its own MTU, or 0 */
+	bool learnt;			/* that MTU is from an ICMP error */
 	uint32_t mtu;
 	bool up;
 };

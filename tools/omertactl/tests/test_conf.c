@@ -795,6 +795,7 @@ static void imports(void)
 	static const char wg[] =
 		"# mine\n[Interface]\nPrivateKey=AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE= # k\n"
 		"Address = 10.0.0.1/24,fd00::1/64\nPostUp = iptables -A INPUT -i %i -j ACCEPT\nJc = 4\n"
+		"PreDown = \"/bin/echo\" a \"b\"\n"
 		"hush hush\n[Peer]\nPublicKey = " PUB "\nAllowedIPs = 10.0.0.2/32, ::/0\n"
 		"Endpoint = vpn.example.org:51820\nPersistentKeepalive=25\n"
 		"[peer]\nPublicKey = " PUB2 "\nAllowedIPs=0.0.0.0/0,::/0,10.0.0.3/24\n[Foo]\nX = " HUSH "\n";
@@ -802,6 +803,7 @@ static void imports(void)
 		"# mine\n[Interface]\nPrivateKey = AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\n"
 		"Address = 10.0.0.1/24,fd00::1/64\nPostUp = iptables -A INPUT -i %i -j ACCEPT\n"
 		"# \"Jc\" was left out: omerta has no such key\n"
+		"PreDown = \"\\\"/bin/echo\\\" a \\\"b\\\"\"\n"
 		"# a line was left out: omerta has no such key\n"
 		"[Peer]\nPublicKey = " PUB "\nAllowedIPs = 10.0.0.2/32\n"
 		"# ::/0 was left out: AllowedIPs has it again\n"
@@ -827,7 +829,7 @@ static void imports(void)
 	unit_ok(!run.rc && !strcmp(text, ours) && !stat(unit_path("omr5.conf"), &st) &&
 		(st.st_mode & 0777) == 0640 && !CONTAINS(run.err, "hush") &&
 		CONTAINS(run.err, "wg0.conf:6: \"Jc\" is left out") &&
-		CONTAINS(run.err, "wg0.conf:10: ::/0 is left out: AllowedIPs has it again"),
+		CONTAINS(run.err, "wg0.conf:11: ::/0 is left out: AllowedIPs has it again"),
 		"conf: import", "rc %d %s\n%s", run.rc, run.err, text);
 	unit_run_free(&run);
 	run = unit_main(words, NULL);

@@ -456,6 +456,46 @@ static void other_psk(struct om_daemon *d)
 	}
 }
 
+/* A peer that is in a newer file gets no key without its preshared key. */
+static void newer_file(struct om_daemon *d)
+{
+	static char config[200];
+	struct om_agent_peer *peer;
+	uint8_t psk[OM_NOISE_KEY];
+	struct om_err err;
+	int rc[2];
+
+	set_up(d, "newer.times");
+	snprintf(config, sizeof(config), "%s", other_key(1, 0));
+	d->config = config;
+	rc[0] = om_peers_read_config(d, &err);
+	memset(psk, 3, sizeof(psk));
+	add_peer(1, 7);
+	write_psk(3);
+	om_peers_look(d, 1, true);
+	om_peers_tidy(d);
+	unit_ok(!rc[0] && !om_agent_find(&agent, 1) && d->reread,
+		"daemon: a peer of a newer file waits", "%d", d->reread);
+	rc[1] = om_peers_reload(d);
+	peer = om_agent_find(&agent, 1);
+	unit_ok(!rc[1] && !d->reread && peer && peer->wanted && om_key_equal(peer->hs.psk, psk),
+		"daemon: until that is read", "%s", d->err.text);
+	add_peer(2, 8);
+	unit_file("omr0.conf", "?", 1, 0600);
+	om_peers_look(d, 2, true);
+	om_peers_tidy(d);
+	rc[0] = d->reread;
+	rc[1] = om_peers_reload(d);
+	om_peers_tidy(d);
+	om_peers_tidy(d);
+	unit_ok(rc[0] && rc[1] && !d->reread && !d->stale.n && !om_agent_find(&agent, 2),
+		"daemon: and longer if it cannot be read", "%d %zu", d->reread, d->stale.n);
+	om_config_free(&d->conf);
+	d->config = "/nowhere";
+	d->unread = false;
+	tear_down(d);
+}
+
 /* A peer with a new public key gets a new key at once, if keys were in use. */
 static void other_peer(struct om_daemon *d)
 {
@@ -759,7 +799,7 @@ static void addresses(struct om_daemon *d)
 
 void test_daemon(void)
 {
-	struct om_daemon d = { .ifname = "omr0", .nl = om_nl_new() };
+	struct om_daemon d = { .ifname = "omr0", .config = "/nowhere", .nl = om_nl_new() };
 
 	forget(&d);
 	further(&d);
@@ -769,6 +809,7 @@ void test_daemon(void)
 	scale(&d);
 	rebound(&d);
 	other_psk(&d);
+	newer_file(&d);
 	other_peer(&d);
 	reports(&d);
 	new_key(&d);
