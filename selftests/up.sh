@@ -694,7 +694,7 @@ test_mtu() {
 	pings a -s 1232 fd09::2
 }
 
-# path_mtu_is MTU: of a's path to b
+# path_mtu_is MTU: succeeds if a's path to b has it.
 path_mtu_is() {
 	[[ $(on a ip route get 192.0.2.2) == *"mtu $1"* ]]
 }
@@ -781,7 +781,7 @@ test_interrupted() {
 	is 2 echo "$rc"
 	is "$before" state a
 	cmp "$DIR/a.conf" "$DIR/a.etc/omr0.conf"
-	# What a killed one leaves may lack peers: it is not saved.
+	# A device that a killed one leaves may lack peers: it is not saved.
 	on a omertactl link add omr0
 	notes 'stays as it is' down a
 	cmp "$DIR/a.conf" "$DIR/a.etc/omr0.conf"

@@ -657,7 +657,7 @@ static int set_up(struct om_daemon *d, struct om_err *err)
 	if (!d->agent || !d->nl)
 		return om_err_sys(err, ENOMEM, "agent");
 	rc = open_signals(d, err);
-	/* First: what cannot be read now could not be read again, either. */
+	/* First: a file that cannot be read now could not be read again, either. */
 	if (!rc)
 		rc = enter_sandbox(d, err);
 	if (!rc)

@@ -44,7 +44,7 @@ struct om_daemon {
 	struct om_agent *agent;		/* in guarded memory */
 	struct om_config conf;
 	struct om_peer_index conf_of;	/* the peers of @conf */
-	struct stat read;		/* of the file when it was read */
+	struct stat read;		/* the file, at the time */
 	bool unread;			/* in vain, so @conf is that of an older one */
 	bool reread;			/* a peer may be in a newer file */
 	int signals;

@@ -31,8 +31,8 @@ static const char *run_dir(void)
 }
 
 /*
- * Open NAME.pid, which an agent locks, or NAME.device. Who may open the former may lock it, and
- * would look like an agent.
+ * Open NAME.pid, which an agent locks, or NAME.device. A user who may open the former may lock
+ * it, and would look like an agent.
  */
 static int open_file(const char *ifname, const char *suffix, int flags, struct om_err *err)
 {
@@ -46,7 +46,7 @@ static int open_file(const char *ifname, const char *suffix, int flags, struct o
 	}
 	snprintf(path, sizeof(path), "%s/%s%s", run_dir(), ifname, suffix);
 	fd = open(path, flags | O_RDWR | O_CLOEXEC, 0600);
-	/* Those of older versions could be read by anyone. */
+	/* Older versions let anyone read them. */
 	if (fd >= 0 && (flags & O_CREAT))
 		fchmod(fd, 0600);
 	if (fd < 0)
@@ -224,8 +224,8 @@ static int open_agent(const char *name, pid_t *pid, struct om_err *err)
 }
 
 /*
- * Return true if the agent that was started as @name is that of a device. Those of older versions
- * have no NAME.device, and neither need a device that is gone.
+ * Return true if the agent that was started as @name is that of a device. Older versions wrote no
+ * NAME.device, and a device that is gone needs none.
  */
 static bool is_agent_of(const char *name, const char *ifname, const struct device *device)
 {

@@ -26,7 +26,7 @@
 struct work {
 	struct om_ctx *ctx;
 	const struct om_target *t;
-	struct om_device agent;		/* what the kernel knows of the device's agent */
+	struct om_device agent;		/* the device's, as the kernel knows it */
 	bool made;			/* the device */
 	bool deleted;
 	unsigned int settings;		/* changes of the device and its peers */
