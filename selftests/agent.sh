@@ -316,7 +316,7 @@ test_forget_time() {
 	await agree_on_key
 	stop b
 	last_time b
-	chown 65534:65534 "$DIR/b.state" "$DIR/b.state"/*
+	chown 65534:65534 "$DIR/b.state" "$DIR/b.state"/* "$DIR/b.conf" "$DIR/b.key"
 	chmod o+x "$DIR"
 	forget b a
 	is 65534 stat -c %u "$DIR/b.state"/*.times
@@ -727,6 +727,10 @@ test_powers() {
 	mkdir "$DIR/a.state"
 	chmod o+x "$DIR"
 	chown 65534:65534 "$DIR/a.state"
+	# It could not read them again.
+	says 'the agent runs as the owner of' on a env "STATE_DIRECTORY=$DIR/a.state" \
+		omertactl agent omr0 config "$DIR/a.conf"
+	chown 65534:65534 "$DIR/a.conf" "$DIR/a.key"
 	agent a
 	agent b
 	pings a 10.9.0.2

@@ -132,7 +132,7 @@ play() {
 	[[ -e $book ]] || book=../Documentation/examples/ansible.yml
 	on a env ANSIBLE_LOCAL_TEMP="$DIR/tmp" ANSIBLE_REMOTE_TEMP="$DIR/tmp" ansible-playbook \
 		-i localhost, -c local -e "ansible_python_interpreter=/usr/bin/python3" \
-		-e tunnel=omr5 -e "config=$DIR/omr5.conf" -e check=no-agent -e retries=1 "$book" \
+		-e tunnel=omr5 -e "config=$DIR/omr5.conf" -e check=no-agent -e retries=1 -e group=root "$book" \
 		>"$DIR/played" || { cat "$DIR/played" >&2; return 1; }
 	sed -n 's/.* changed=\([0-9]*\) .*/\1/p' "$DIR/played"
 }

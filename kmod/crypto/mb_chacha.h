@@ -100,7 +100,7 @@ typedef half_t half_state_t[16];
 #define IS_HALF(more)	((more) == MORE)
 #else
 typedef lanes_t half_t;
-#define IS_HALF(more)	false
+#define IS_HALF(more)	((more) > LANES)
 #endif
 
 #ifdef MANY_REGISTERS
@@ -487,7 +487,7 @@ static __always_inline void make_blocks(lanes_t *made, int batches, unsigned int
 					struct omerta_mb_lanes *next,
 					struct omerta_mb_cursor *c)
 {
-	lanes_t (*rows)[4] = (lanes_t (*)[4])&mb->blocks[LANES];
+	lanes_t (*rows)[4] = (void *)&mb->blocks[LANES];
 	lanes_t *kept = (lanes_t *)mb->blocks;
 	const int sets = more / SET;
 	const u32 *k = mb->secret;
@@ -726,8 +726,8 @@ static __always_inline void make_sets(struct omerta_mb *mb, const struct omerta_
 
 /* The same with constants: @blocks are at most FEW. */
 static __always_inline void make_few(struct omerta_mb *mb, const struct omerta_mb_lanes *l,
-					unsigned int blocks, unsigned int first,
-					unsigned int keys)
+				     unsigned int blocks, unsigned int first,
+				     unsigned int keys)
 {
 	if (blocks <= SET)
 		make_sets(mb, l, 1, first, keys);

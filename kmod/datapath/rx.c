@@ -331,12 +331,24 @@ static struct sk_buff *make_contiguous(struct sk_buff *skb, u32 size)
 	return copy;
 }
 
-/* Return true if an IPv4 address is the broadcast address of a subnet. */
-static bool is_subnet_broadcast(const struct omerta_channel *ch, const struct sk_buff *skb)
+/*
+ * Sockets of all channels get a datagram to everyone. The first channel takes it. A frame to
+ * everyone may have a datagram for one.
+ */
+static bool is_copy(const struct omerta_channel *ch, const struct sk_buff *skb)
 {
 	const struct sock *sk;
 	bool broadcast;
 
+	/* Its own port is its alone. */
+	if (likely(!ch->index) || udp_hdr(skb)->dest == READ_ONCE(ch->own_port))
+		return false;
+	if (skb->protocol != htons(ETH_P_IP))
+		return ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr);
+	if (ipv4_is_multicast(ip_hdr(skb)->daddr) || ipv4_is_lbcast(ip_hdr(skb)->daddr))
+		return true;
+	if (likely(skb->pkt_type == PACKET_HOST))
+		return false;
 	rcu_read_lock();
 	sk = rcu_dereference(ch->sk[OMERTA_V4]);
 	broadcast = sk && inet_addr_type_dev_table(sock_net(sk),
@@ -344,21 +356,6 @@ static bool is_subnet_broadcast(const struct omerta_channel *ch, const struct sk
 						   ip_hdr(skb)->daddr) == RTN_BROADCAST;
 	rcu_read_unlock();
 	return broadcast;
-}
-
-/*
- * Sockets of all channels get a datagram to everyone. The first channel takes it. A frame to
- * everyone may have a datagram for one.
- */
-static bool is_copy(const struct omerta_channel *ch, const struct sk_buff *skb)
-{
-	/* Its own port is its alone. */
-	if (likely(!ch->index) || udp_hdr(skb)->dest == READ_ONCE(ch->own_port))
-		return false;
-	if (skb->protocol != htons(ETH_P_IP))
-		return ipv6_addr_is_multicast(&ipv6_hdr(skb)->daddr);
-	return ipv4_is_multicast(ip_hdr(skb)->daddr) || ipv4_is_lbcast(ip_hdr(skb)->daddr) ||
-	       (skb->pkt_type != PACKET_HOST && is_subnet_broadcast(ch, skb));
 }
 
 /* Receive the datagrams of an skb. Returns the units of work, at least 1. */

@@ -125,16 +125,6 @@ static struct omerta_peer_channel *carrier(struct omerta_peer *peer,
 }
 
 /*
- * Return true if the MTU of a channel's path replaces a lower one: the first channel's, and that of
- * the channel whose path it is.
- */
-static bool corrects_path(const struct omerta_peer_channel *pc)
-{
-	return !pc->index || !READ_ONCE(pc->peer->path_payload) ||
-	       READ_ONCE(pc->peer->path_channel) == pc->index;
-}
-
-/*
  * Give a burst its route, key and counters, and append it to the fifo. On failure the burst
  * is freed; its packets stay the caller's. The packets of a flow come from one CPU at a time: from
  * the one that has its queue, or before, while they wait, from one that has the peer's tx_lock.
@@ -144,8 +134,9 @@ static enum omerta_drop assign_burst(struct omerta_peer_channel *pc, struct omer
 {
 	struct omerta_peer *peer = pc->peer;
 	enum omerta_drop reason;
-	unsigned int i, k;
 	u32 payload, known;
+	unsigned int i, k;
+	bool first;
 
 	burst->ch = ch;
 again:
@@ -158,11 +149,12 @@ again:
 	if (burst->path.df) {
 		payload = omerta_udp_max_payload(&burst->path);
 		known = READ_ONCE(peer->path_payload);
-		if (unlikely(payload < known || (payload != known && corrects_path(pc)))) {
+		first = !pc->index || !known || READ_ONCE(peer->path_channel) == pc->index;
+		if (unlikely(first ? payload != known : payload < known)) {
 			read_seqlock_excl(&peer->first.way.lock);
 			/* After a change of the setting no burst would correct it. */
 			if (READ_ONCE(ch->tun->df) != OMERTA_DF_UNSET &&
-			    (payload < peer->path_payload || corrects_path(pc))) {
+			    (first || payload < peer->path_payload)) {
 				WRITE_ONCE(peer->path_payload, payload);
 				WRITE_ONCE(peer->path_channel, pc->index);
 				WRITE_ONCE(peer->path_mtu,
@@ -188,20 +180,17 @@ again:
 	if (unlikely(READ_ONCE(peer->key_wanted)))
 		WRITE_ONCE(peer->key_wanted, false);
 	trace_omerta_tx_assign(burst);
-	if (trace_omerta_tx_packet_enabled()) {
-		if (burst->packets && !burst->n_skbs)
-			trace_omerta_tx_packet(burst, burst->inner.skb, 0, burst->n);
-		for (i = 0; burst->n_skbs && i < burst->n; i++)
-			for (k = burst->start[i]; k < burst->start[i + 1]; k++)
-				trace_omerta_tx_packet(burst, burst->skb[k], i, 1);
-	}
+	if (trace_omerta_tx_packet_enabled() && burst->packets && !burst->n_skbs)
+		trace_omerta_tx_packet(burst, burst->inner.skb, 0, burst->n);
+	for (i = 0; trace_omerta_tx_packet_enabled() && burst->n_skbs && i < burst->n; i++)
+		for (k = burst->start[i]; k < burst->start[i + 1]; k++)
+			trace_omerta_tx_packet(burst, burst->skb[k], i, 1);
 	/*
 	 * Below, each channel is a flow. A burst may have packets of several flows, so their
 	 * hashes would let packets of one flow take different ways.
 	 */
 	if (ch->index)
-		skb_set_hash(burst->outer, jhash_2words(peer->id, ch->index, 0),
-			     PKT_HASH_TYPE_L4);
+		skb_set_hash(burst->outer, jhash_2words(peer->id, ch->index, 0), PKT_HASH_TYPE_L4);
 	burst->fifo = ch->index ? &peer->tx_more->fifo[ch->index - 1] : &peer->tx_fifo;
 	spin_lock(&burst->fifo->lock);
 	list_add_tail(&burst->list, &burst->fifo->bursts);

@@ -90,7 +90,7 @@ static struct omerta_peer_channel *find_channel(const struct genl_info *info,
 	return NULL;
 }
 
-/* Secrets of a request are zeroized whether it succeeds or not, those that are there twice as well. */
+/* Secrets of a request are zeroized whether it succeeds or not, also if they are there twice. */
 static void wipe_secrets(const struct genl_info *info)
 {
 	struct nlattr *attr;

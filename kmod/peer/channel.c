@@ -264,19 +264,6 @@ struct omerta_peer_channel *omerta_peer_next_channel(struct omerta_peer_channel 
 	return omerta_peer_channel_at(pc->peer, pc->index + 1);
 }
 
-/* Return true if more ways to the same endpoint would make a long list, which is gone through. */
-static bool place_is_full(struct rhltable *table, const struct omerta_endpoint *place)
-{
-	struct rhlist_head *list;
-	unsigned int n = 0;
-
-	rcu_read_lock();
-	for (list = rhltable_lookup(table, place, place_params); list && n < OMERTA_PLACE_MAX; n++)
-		list = rcu_dereference(list->next);
-	rcu_read_unlock();
-	return n >= OMERTA_PLACE_MAX;
-}
-
 /*
  * Enter a channel's way into the device's table by its current endpoint. The ways of a dead
  * peer leave it. A way from an own port leads where the first channel leads, or did.
@@ -286,6 +273,8 @@ static void update_place(struct omerta_peer_channel *pc)
 	struct omerta_peers *peers = pc->peer->peers;
 	struct rhltable *table = pc->index ? &peers->by_further : &peers->by_endpoint;
 	struct omerta_way *way = &pc->way;
+	struct rhlist_head *list;
+	unsigned int n = 0;
 
 	lockdep_assert_held(&way->lock.lock);
 
@@ -294,8 +283,14 @@ static void update_place(struct omerta_peer_channel *pc)
 	way->place.family = AF_UNSPEC;
 	if (READ_ONCE(pc->peer->dead) || !way->endpoint.family || way->own_port)
 		return;
-	/* Without memory, or room, it counts as a stranger there until it moves again. */
-	if (place_is_full(table, &way->endpoint))
+	/* The list of all ways to an endpoint is gone through, so it is short. */
+	rcu_read_lock();
+	for (list = rhltable_lookup(table, &way->endpoint, place_params);
+	     list && n < OMERTA_PLACE_MAX; n++)
+		list = rcu_dereference(list->next);
+	rcu_read_unlock();
+	/* Beyond that, and without memory, it counts as a stranger there until it moves again. */
+	if (n == OMERTA_PLACE_MAX)
 		return;
 	way->place = way->endpoint;
 	if (rhltable_insert(table, &way->place_node, place_params))

@@ -159,12 +159,12 @@ struct omerta_tenant *omerta_tenant_get(const struct net_device *dev)
 		tenant = fresh;
 		fresh = NULL;
 		tenant->ns = ns;
-		ns = NULL;
 		tenant->owner = find_owner(ns->owner, &owner);
 		refcount_set(&tenant->refs, 1);
 		spin_lock_init(&tenant->lock);
 		hash_add(tenants, &tenant->node, (unsigned long)ns);
 		schedule_delayed_work(&check_work, CHECK_INTERVAL);
+		ns = NULL;
 	}
 	spin_unlock_bh(&tenants_lock);
 out:
