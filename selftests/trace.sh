@@ -426,15 +426,23 @@ test_stats_watch() {
 # from_cpu_0: large datagrams of a sender on CPU 0, on which they are received, too. Prints which CPUs
 # seal and open.
 from_cpu_0() {
+	local before
+
+	before=$(dev_stat b rx-packets)
 	echo >"$T/trace"
-	on a taskset 1 ./traffic.py send 10.9.0.2 7777 100 15000
-	await more_than 90 dev_stat b rx-packets
+	"${SENDER[@]}" taskset 1 ./traffic.py send 10.9.0.2 7777 100 15000
+	await more_than "$((before + 90))" dev_stat b rx-packets
 	sed -n 's/.*\[\([0-9]*\)\].* omerta_\(tx_seal\|rx_open\): .*/\1/p' "$T/trace" | sort -u | tr '\n' ' '
+}
+
+# other_net PID: the process has a network of its own.
+other_net() {
+	[[ $(readlink "/proc/$1/ns/net") != $(readlink /proc/self/ns/net) ]]
 }
 
 # Isolated at boot (a stage of its own boots so), or later by a cpuset
 test_isolated_cpu() {
-	local cgroup=$DIR/cgroup full
+	local cgroup=$DIR/cgroup full tenant SENDER=(on a)
 
 	(($(nproc --all) > 1)) || { echo "SKIP one CPU"; exit 4; }
 	full=$(cat /sys/devices/system/cpu/nohz_full 2>/dev/null || :)
@@ -447,6 +455,19 @@ test_isolated_cpu() {
 		on a omertactl link set omr0 cpus 0-1
 		on b omertactl link set omr0 cpus 0-1
 		is '000 001 ' from_cpu_0
+		# A tenant may not.
+		on b omertactl link set omr0 cpus 0
+		unshare -Urn sleep infinity &
+		tenant=$!
+		await other_net "$tenant"
+		on a ip link set omr0 netns "$tenant"
+		SENDER=(nsenter -t "$tenant" -U -n --preserve-credentials)
+		"${SENDER[@]}" ip addr add 10.9.0.1/24 dev omr0
+		"${SENDER[@]}" ip link set omr0 up
+		is '000 001 ' from_cpu_0
+		"${SENDER[@]}" omertactl link set omr0 cpus 0-1
+		is '000 ' from_cpu_0
+		kill "$tenant"
 		return
 	fi
 	is '000 001 ' from_cpu_0

@@ -694,30 +694,52 @@ test_mtu() {
 	pings a -s 1232 fd09::2
 }
 
-# path_mtu_is MTU: succeeds if a's path to b has it.
-path_mtu_is() {
-	[[ $(on a ip route get 192.0.2.2) == *"mtu $1"* ]]
+# peers_address: b's, outside
+peers_address() {
+	if ((OUTER == 4)); then outer4 a b; else outer6 a b; fi
 }
 
-# An ICMP error that anyone can forge does not change the MTU, nor does it hide that of a route.
-test_forged_mtu() {
+# forge_mtu MTU: an ICMP error that anyone can forge, which the kernel of a believes
+forge_mtu() {
+	if ((OUTER == 4)); then
+		on b ./forge.py 192.0.2.77 192.0.2.1 192.0.2.2 "$1" echo
+	else
+		on b ./forge.py 2001:db8:2::77 2001:db8:2::1 2001:db8:2::2 "$1" echo
+	fi
+	await believed "$1"
+}
+
+believed() {
+	[[ $(on a ip route get "$(peers_address)") == *"mtu $1"* ]]
+}
+
+# forged_mtu MTU OURS NARROW ROUTE: a forged MTU does not change ours in a path of 1500 or 1492 bytes,
+# nor does it hide that of a route of 1400.
+forged_mtu() {
 	two_files
 	sed -i '/^MTU/d' "$DIR/a.conf"
 	up a
 	up b
-	is 1408 device_mtu a
-	on b ./forge.py 192.0.2.77 192.0.2.1 192.0.2.2 600 echo
-	await path_mtu_is 600
+	is "$2" device_mtu a
+	forge_mtu "$1"
 	notes 'omr0 is as its file says already' reload a
 	on a ip link set to_b mtu 1492
-	await is 1400 device_mtu a
-	path_mtu_is 600
-	on a ip route add 192.0.2.2/32 dev to_b mtu 1400
-	await is 1308 device_mtu a
-	on b ./forge.py 192.0.2.77 192.0.2.1 192.0.2.2 600 echo
-	await path_mtu_is 600
+	await is "$3" device_mtu a
+	believed "$1"
+	on a ip route add "$(peers_address)" dev to_b mtu 1400
+	await is "$4" device_mtu a
+	forge_mtu "$1"
 	notes 'omr0 is as its file says already' reload a
-	is 1308 device_mtu a
+	is "$4" device_mtu a
+}
+
+test_forged_mtu_v4() {
+	forged_mtu 600 1408 1400 1308
+}
+
+test_forged_mtu_v6() {
+	OUTER=6
+	forged_mtu 1281 1388 1380 1288
 }
 
 # An agent that "up" did not start, as that of a service, is found and told to read the file.
@@ -918,7 +940,7 @@ test_ifupdown() {
 TESTS=(test_up_down test_channels test_default_route test_up_fails test_many_routes test_own_network
 	test_converge test_reload test_undone test_other_rules test_stuck_agent test_container test_late_names
 	test_which_address test_names_outside test_filter test_kill_switch test_dead_address test_mtu
-	test_forged_mtu test_service_agent test_foreign_lock test_interrupted test_another_link
+	test_forged_mtu_v4 test_forged_mtu_v6 test_service_agent test_foreign_lock test_interrupted test_another_link
 	test_renamed test_hooks test_dns test_save_config test_new_module
 	test_ifupdown)
 
