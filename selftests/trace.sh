@@ -461,11 +461,11 @@ test_isolated_cpu() {
 		tenant=$!
 		await other_net "$tenant"
 		on a ip link set omr0 netns "$tenant"
-		SENDER=(nsenter -t "$tenant" -U -n --preserve-credentials)
+		SENDER=(nsenter -t "$tenant" -n)
 		"${SENDER[@]}" ip addr add 10.9.0.1/24 dev omr0
 		"${SENDER[@]}" ip link set omr0 up
 		is '000 001 ' from_cpu_0
-		"${SENDER[@]}" omertactl link set omr0 cpus 0-1
+		"${SENDER[@]}" -U --preserve-credentials omertactl link set omr0 cpus 0-1
 		is '000 ' from_cpu_0
 		kill "$tenant"
 		return
