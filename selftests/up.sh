@@ -90,7 +90,7 @@ test_up_down() {
 
 # One line in each file
 test_channels() {
-	local ns
+	local ns old
 
 	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
 	two_files 'Channels = 2'
@@ -112,7 +112,18 @@ test_channels() {
 	sed -i 's|^MTU.*|&\nChannels = 64|' "$DIR/a.conf"
 	notes 'there are no more than CPUs' up a
 	is "$(nproc --all)" eval "on a omertactl -j link show omr0 | jq '.[0].channels'"
+	# Nor does the agent want more than there are.
+	(umask 077 && omertactl genkey >"$DIR/psk")
+	up b
+	await pings a 10.9.0.2
+	sed -i "\$ a PresharedKeyFile = $DIR/psk" "$DIR/a.conf" "$DIR/b.conf"
+	old=$(key a local-id)
+	reload b
+	reload a
+	await another_key a "$old"
+	await pings a 10.9.0.2
 	down a
+	down b
 }
 
 # channel_of NS FILTER: of the only peer

@@ -525,8 +525,8 @@ static int serve(struct om_daemon *d, const struct pollfd *p, struct om_err *err
 	}
 	if (!rc && d->adopt && om_daemon_now() >= d->adopt_at)
 		adopt(d);
-	if (!rc && d->reread)
-		reload(d);
+	if (!rc && d->reread && om_peers_reread(d))
+		om_daemon_note(d);
 	/* Confirmations of these keys may be among the unread events. */
 	if (!rc && d->doomed.n)
 		rc = read_events(d, err);
@@ -559,7 +559,7 @@ static int loop(struct om_daemon *d, struct om_err *err)
 		if (d->adopt && next > d->adopt_at)
 			next = d->adopt_at;
 		/* Requests have shown that peers in the kernel have changed. */
-		if (d->stale.n || d->left)
+		if (d->stale.n || d->left || d->reread)
 			next = 0;
 		show_at = show_trouble(d);
 		if (next > show_at)

@@ -147,7 +147,8 @@ static struct om_agent_peer *adopt_peer(struct om_daemon *d, const struct om_pee
 		om_agent_remove(d->agent, peer->id);
 		a = NULL;
 	}
-	if (!a && !om_peers_conf(d, peer->public_key) && (d->unread || has_newer_file(d))) {
+	if (!a && !om_key_is_zero(peer->public_key) && !om_peers_conf(d, peer->public_key) &&
+	    (d->unread || has_newer_file(d))) {
 		d->reread = has_newer_file(d);
 	} else if (!a && !om_key_is_zero(peer->public_key)) {
 		a = om_agent_add(d->agent, peer->id, peer->public_key);
@@ -697,7 +698,9 @@ static int sync_kernel(struct om_daemon *d, struct om_config *conf)
 		rc = om_err(&d->err, OM_USAGE,
 			    "%s: FwMark: routes may depend on the current mark: run down and up to change it",
 			    OM_QUOTE_FILE(d->config));
-	else
+	/* It changes only while the device is down, and may be more than there are CPUs. */
+	conf->dev.has &= ~OM_BIT(OMERTA_A_DEVICE_CHANNELS);
+	if (!rc)
 		rc = om_sync_apply(d->nl, d->ifname, conf, &state, false, NULL,
 				   &d->err);
 	om_state_free(&state);
@@ -767,6 +770,8 @@ int om_peers_reload(struct om_daemon *d)
 
 	if (rc)
 		return rc;
+	/* Until all of it is taken */
+	d->unread = true;
 	/* It may have been renamed just now. */
 	om_peers_find_device(d);
 	if (!om_key_equal(conf.host.private_key, d->conf.host.private_key)) {
@@ -790,6 +795,7 @@ int om_peers_reload(struct om_daemon *d)
 	old = d->conf;
 	old_of = d->conf_of;
 	d->conf = conf;
+	d->unread = false;
 	index_config(d);
 	forget_endpoints(d, &old, &old_of);
 	om_config_free(&old);
@@ -798,6 +804,36 @@ int om_peers_reload(struct om_daemon *d)
 	rc = om_peers_bind(d);
 	if (!rc)
 		rc = om_peers_adopt(d);
+	/* On errors try again later. */
+	d->adopt |= rc != OM_OK;
+	return rc;
+}
+
+int om_peers_reread(struct om_daemon *d)
+{
+	struct om_config conf;
+	int rc = read_file(d, &conf, &d->err);
+
+	if (rc)
+		return rc;
+	d->unread = !om_key_equal(conf.host.private_key, d->conf.host.private_key);
+	for (size_t i = 0; i < conf.peers.n && !d->unread; i++) {
+		struct om_peer *peer = OM_AT(&conf.peers, struct om_peer, i);
+		struct om_peer_conf *c = OM_AT(&conf.peer_conf, struct om_peer_conf, i);
+
+		if (om_peers_conf(d, peer->public_key))
+			continue;
+		om_peer_index_add_key(&d->conf_of, peer->public_key, d->conf.peers.n);
+		if (c->psk)
+			c->psk = memcpy(om_secrets_add(&d->conf.secrets), c->psk, OM_NOISE_KEY);
+		/* The other things that they point to move. */
+		*(struct om_peer *)om_list_add(&d->conf.peers, sizeof(*peer)) = *peer;
+		*(struct om_peer_conf *)om_list_add(&d->conf.peer_conf, sizeof(*c)) = *c;
+		memset(peer, 0, sizeof(*peer));
+		memset(c, 0, sizeof(*c));
+	}
+	om_config_free(&conf);
+	rc = om_peers_adopt(d);
 	/* On errors try again later. */
 	d->adopt |= rc != OM_OK;
 	return rc;

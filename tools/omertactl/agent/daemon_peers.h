@@ -125,6 +125,11 @@ void om_peers_forget_key(struct om_daemon *d, uint32_t peer_id, uint32_t local_i
 bool om_peers_tidy(struct om_daemon *d);
 /* Read the file again, and apply it to the kernel's device and peers. */
 int om_peers_reload(struct om_daemon *d);
+/*
+ * Read the file again, but take only the secrets of peers that it lacked: whether the rest of it is
+ * to be in effect yet is unknown.
+ */
+int om_peers_reread(struct om_daemon *d);
 /* Report our public key to the kernel, if it has changed. */
 int om_peers_bind(struct om_daemon *d);
 

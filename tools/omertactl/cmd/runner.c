@@ -192,9 +192,9 @@ static bool is_agent(pid_t pid)
 /* Return a pidfd of an agent, or -1 with errno. */
 static int open_process(pid_t pid)
 {
-	int agent = pid > 1 ? pidfd_open(pid, 0) : -1;
+	int agent = pid > 0 ? pidfd_open(pid, 0) : -1;
 
-	if (pid <= 1 || (agent >= 0 && !is_agent(pid))) {
+	if (pid <= 0 || (agent >= 0 && !is_agent(pid))) {
 		if (agent >= 0)
 			close(agent);
 		agent = -1;
@@ -213,7 +213,7 @@ static int open_agent(const char *name, pid_t *pid, struct om_err *err)
 		return err->sys == ENOENT ? -1 : -2;
 	if (flock(fd, LOCK_EX | LOCK_NB)) {
 		*pid = pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
-		agent = open_process(*pid);
+		agent = open_process(*pid > 1 ? *pid : 0);
 		if (agent < 0) {
 			om_err_sys(err, errno, "the agent's process id in %s.pid", name);
 			agent = -2;
@@ -269,8 +269,12 @@ static int find_agent(const char *ifname, pid_t *pid, struct om_err *err)
 static bool has_ended(int agent)
 {
 	struct pollfd p = { agent, POLLIN, 0 };
+	int n;
 
-	return poll(&p, 1, END_MS) == 1;
+	do {
+		n = poll(&p, 1, END_MS);
+	} while (n < 0 && errno == EINTR);
+	return n == 1;
 }
 
 /* Wait for the end of an agent that was told, or knows; kill it if it takes long. */
@@ -319,9 +323,11 @@ int om_runner_start(const char *ifname, const char *config, const struct om_devi
 	if (fd < 0)
 		return OM_SYSTEM;
 	agent = dev->control_bound ? open_process((pid_t)dev->agent_pid) : -1;
-	*running = agent >= 0;
+	/* It may be no process here. */
+	*running = dev->control_bound && (agent >= 0 || !dev->agent_pid);
 	if (*running) {
-		close(agent);
+		if (agent >= 0)
+			close(agent);
 		close(fd);
 		return OM_OK;
 	}

@@ -430,14 +430,14 @@ static bool read_file(const struct work *w, struct om_config *conf)
 static int prepare(struct work *w, const struct om_config *conf)
 {
 	struct om_err *err = &w->ctx->err;
+	/* A killed "up" leaves a device that is down, and has not all that the file has. */
+	bool complete = om_host_is_up(w->t->ifname), changed;
 	struct om_state state;
-	bool changed;
 	int rc = om_hooks_run(conf, OM_HOOK_PRE_DOWN, w->t->ifname, err);
 
 	if (rc || !conf->host.save)
 		return rc;
-	/* An interrupted up leaves a device that is down, and has not all that the file has. */
-	if (!om_host_is_up(w->t->ifname)) {
+	if (!complete) {
 		om_warn("%s is down: %s stays as it is", w->t->ifname, OM_QUOTE_FILE(w->t->path));
 		return OM_OK;
 	}

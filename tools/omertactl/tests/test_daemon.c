@@ -476,16 +476,22 @@ static void newer_file(struct om_daemon *d)
 	om_peers_tidy(d);
 	unit_ok(!rc[0] && !om_agent_find(&agent, 1) && d->reread,
 		"daemon: a peer of a newer file waits", "%d", d->reread);
-	rc[1] = om_peers_reload(d);
+	/* The file lacks this one. */
+	add_peer(3, 9);
+	fake_forget_log();
+	rc[1] = om_peers_reread(d);
 	peer = om_agent_find(&agent, 1);
-	unit_ok(!rc[1] && !d->reread && peer && peer->wanted && om_key_equal(peer->hs.psk, psk),
-		"daemon: until that is read", "%s", d->err.text);
+	unit_ok(!rc[1] && !d->reread && peer && peer->wanted && om_key_equal(peer->hs.psk, psk) &&
+		om_agent_find(&agent, 3) && !*fake.log,
+		"daemon: until that is read, and is not applied", "%s %s", d->err.text, fake.log);
+	unit_ok(!om_peers_reload(d) && CONTAINS(fake.log, "peer-del ifname=omr0 id=3"),
+		"daemon: unlike by SIGHUP", "%s", fake.log);
 	add_peer(2, 8);
 	unit_file("omr0.conf", "?", 1, 0600);
 	om_peers_look(d, 2, true);
 	om_peers_tidy(d);
 	rc[0] = d->reread;
-	rc[1] = om_peers_reload(d);
+	rc[1] = om_peers_reread(d);
 	om_peers_tidy(d);
 	om_peers_tidy(d);
 	unit_ok(rc[0] && rc[1] && !d->reread && !d->stale.n && !om_agent_find(&agent, 2),
