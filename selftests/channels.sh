@@ -274,17 +274,22 @@ test_limits() {
 
 # A datagram goes to the channel of the CPU that it arrives on.
 test_near() {
-	local cpu before
-
 	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
 	QUEUES=2
 	make_both
 	pings a 10.9.0.2
+	each_cpu_takes 20
+}
+
+# each_cpu_takes NUMBER: so many packets that arrive on a CPU are received in its channel.
+each_cpu_takes() {
+	local cpu before
+
 	for cpu in 0 1; do
 		on b tee /sys/class/net/to_a/queues/rx-0/rps_cpus <<<$((1 << cpu))
 		before=$(queue b "$cpu" rx_packets)
-		on a ping -q -c 20 -i 0.01 10.9.0.2
-		more_than "$((before + 19))" queue b "$cpu" rx_packets
+		on a ping -q -c "$1" -i 0.01 10.9.0.2
+		more_than "$((before + $1 - 1))" queue b "$cpu" rx_packets
 	done
 }
 
@@ -349,19 +354,14 @@ test_everyone() {
 
 # A frame to everyone may have a datagram for one: each channel takes its own.
 test_group_frames() {
-	local cpu mac before
+	local mac
 
 	(($(nproc) > 1)) || { echo "SKIP one CPU only"; exit 4; }
 	QUEUES=2
 	make_both
 	for mac in ff:ff:ff:ff:ff:ff 03:bf:c0:00:02:02; do
 		on a ip neigh replace 192.0.2.2 lladdr "$mac" nud permanent dev to_b
-		for cpu in 0 1; do
-			on b tee /sys/class/net/to_a/queues/rx-0/rps_cpus <<<$((1 << cpu))
-			before=$(queue b "$cpu" rx_packets)
-			on a ping -q -c 5 -i 0.01 10.9.0.2
-			more_than "$((before + 4))" queue b "$cpu" rx_packets
-		done
+		each_cpu_takes 5
 	done
 }
 

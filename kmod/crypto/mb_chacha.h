@@ -524,6 +524,7 @@ static __always_inline void make_blocks(lanes_t *made, int batches, unsigned int
 	OPTIMIZER_HIDE_VAR(k);
 	if (sets)
 		exchange_four(made, kept, false);
+	/* Again, so that they need not be kept. */
 	last_rows(last, sets, l, LANES);
 	UNROLLED
 	for (n = 0; n < sets; n++) {

@@ -821,7 +821,7 @@ int om_peers_reread(struct om_daemon *d)
 		struct om_peer *peer = OM_AT(&conf.peers, struct om_peer, i);
 		struct om_peer_conf *c = OM_AT(&conf.peer_conf, struct om_peer_conf, i);
 
-		if (om_peers_conf(d, peer->public_key))
+		if (om_key_is_zero(peer->public_key) || om_peers_conf(d, peer->public_key))
 			continue;
 		om_peer_index_add_key(&d->conf_of, peer->public_key, d->conf.peers.n);
 		if (c->psk)
