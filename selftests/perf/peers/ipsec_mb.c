@@ -57,13 +57,18 @@ static bool start(const struct peer *peer, const uint8_t wanted[PEER_KEY_LEN])
 	memcpy(key, wanted, sizeof(key));
 	for (i = 0; i < N_ISAS && strcmp(isas[i].name, name); i++)
 		;
-	if (!mgrs[i]) {
-		mgrs[i] = alloc_mb_mgr(0);
-		if (!mgrs[i] || (mgrs[i]->features & isas[i].features) != isas[i].features)
-			return false;
-		isas[i].init(mgrs[i]);
-	}
 	mgr = mgrs[i];
+	if (!mgr) {
+		mgr = alloc_mb_mgr(0);
+		if (!mgr)
+			return false;
+		if ((mgr->features & isas[i].features) != isas[i].features) {
+			free_mb_mgr(mgr);
+			return false;
+		}
+		isas[i].init(mgr);
+		mgrs[i] = mgr;
+	}
 	set_session(false);
 	set_session(true);
 	return !imb_get_errno(mgr);
